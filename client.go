@@ -40,7 +40,7 @@ type Client struct {
 // With option.TLSConfig all of the client's connections are TLS; those to
 // Sentinels need option.Sentinel.TLSConfig as well.
 //
-// Errors: [ErrOption]; one that names the address if nobody answers there
+// Errors: [ErrInvalidArgument]; one that names the address if nobody answers there
 // within the dial timeout, or why TLS did not come about, such as a certificate
 // that has expired; one that names the version of a server older than Redis 7.0
 // or Valkey 7.2, or says that it runs no scripts.
@@ -50,7 +50,7 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	if len(option.InitAddress) == 0 {
-		return nil, fmt.Errorf("%w: rueidis.ClientOption.InitAddress is empty", ErrOption)
+		return nil, fmt.Errorf("%w: rueidis.ClientOption.InitAddress is empty", ErrInvalidArgument)
 	}
 	derive(&option, cfg.WatchdogTimeout)
 	cfg.Owned = true
@@ -108,7 +108,7 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 func Open(redisURL string, opts ...Option) (*Client, error) {
 	option, err := rueidis.ParseURL(redisURL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: url: %w", ErrOption, withoutURL(err))
+		return nil, fmt.Errorf("%w: url: %w", ErrInvalidArgument, withoutURL(err))
 	}
 	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" {
 		option.TLSConfig.ServerName = "" // the host of the URL is that of a Sentinel
@@ -160,7 +160,7 @@ func Wrap(client rueidis.Client, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	if client == nil || (reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil()) {
-		return nil, fmt.Errorf("%w: nil client", ErrOption)
+		return nil, fmt.Errorf("%w: nil client", ErrInvalidArgument)
 	}
 	return open(client, cfg, rueidis.ClientOption{})
 }

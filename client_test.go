@@ -89,7 +89,7 @@ func TestADeadServerIsNamed(t *testing.T) {
 			_, err := connect[name](t, nobody)
 			require.ErrorContains(t, err, nobody)
 			require.ErrorContains(t, err, "refused")
-			require.NotErrorIs(t, err, rueidisson.ErrOption)
+			require.NotErrorIs(t, err, rueidisson.ErrInvalidArgument)
 		})
 	}
 }
@@ -263,7 +263,7 @@ func TestOpenRefusesABadURL(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "127.0.0.1:6379", "http://127.0.0.1:6379", "redis://127.0.0.1:6379/x", "redis://127.0.0.1/1/2", "redis://%zz", "redis://127.0.0.1?dial_timeout=x"} {
 		_, err := rueidisson.Open(url)
-		require.ErrorIs(t, err, rueidisson.ErrOption, "%q", url)
+		require.ErrorIs(t, err, rueidisson.ErrInvalidArgument, "%q", url)
 		require.ErrorContains(t, err, "url", "%q", url)
 	}
 }
@@ -271,10 +271,10 @@ func TestOpenRefusesABadURL(t *testing.T) {
 func TestWrapRefusesNil(t *testing.T) {
 	t.Parallel()
 	_, err := rueidisson.Wrap(nil)
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 	require.ErrorContains(t, err, "nil client")
 	_, err = rueidisson.Wrap((*nilClient)(nil))
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 }
 
 type nilClient struct{ rueidis.Client }
@@ -282,7 +282,7 @@ type nilClient struct{ rueidis.Client }
 func TestNewRefusesNoAddress(t *testing.T) {
 	t.Parallel()
 	_, err := rueidisson.New(rueidis.ClientOption{})
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 	require.ErrorContains(t, err, "InitAddress")
 }
 
@@ -335,7 +335,7 @@ func TestBadOptionsAreRefusedByEveryConstructor(t *testing.T) {
 
 func requireRefused(t testing.TB, err error, says string) {
 	t.Helper()
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 	require.ErrorContains(t, err, says)
 }
 
@@ -400,7 +400,7 @@ func TestCloseRefusesANilContext(t *testing.T) {
 	c, err := rueidisson.Wrap(rueidisClient(t, redistest.Shared(t).Addr()))
 	require.NoError(t, err)
 	//lint:ignore SA1012 nil is what is tested
-	require.ErrorIs(t, c.Close(nil), rueidisson.ErrOption)
+	require.ErrorIs(t, c.Close(nil), rueidisson.ErrInvalidArgument)
 	locked, err := c.Lock(redistest.Name(t)).Locked(t.Context())
 	require.NoError(t, err, "it was not closed by that")
 	require.False(t, locked)

@@ -52,7 +52,7 @@
 // Operations fail closed. A hold's context ends before the server may give the
 // lock to another, also when the network is silent or the process was paused;
 // see package lock for what that means to the millisecond. Every operation is
-// safe to send twice, or is sent once and says with [ErrUnknown] that its reply
+// safe to send twice, or is sent once and says with [ErrOutcomeUnknown] that its reply
 // was lost.
 //
 // A release that the server refuses, or does not answer, is not dropped: the client
@@ -89,7 +89,7 @@
 // The client works with one server, with a master behind Sentinels, and with a
 // cluster. On a cluster a name must keep its derived keys in one slot: it has
 // no braces at all, or its first hash tag is well formed and not empty. Other
-// names are refused with [ErrOption]. Releases are announced on sharded
+// names are refused with [ErrInvalidArgument]. Releases are announced on sharded
 // channels where the cluster has them, see [WithShardedPubSub].
 //
 // Needed are Redis 7.0 or Valkey 7.2, or later, and the right to run scripts.

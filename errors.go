@@ -10,21 +10,17 @@ var (
 	// the cause of the contexts of the holds that were live then.
 	ErrClosed = core.ErrClosed
 
-	// ErrOption is wrapped by the error for an argument or option that cannot
+	// ErrInvalidArgument is wrapped by the error for an argument or option that cannot
 	// be used. Nothing was sent to the server.
-	ErrOption = core.ErrOption
-
-	// ErrFamily is wrapped by the error for a lock of one family under a name
-	// that a lock of another has; see [lock.ErrFamily]. It wraps [ErrWrongKind].
-	ErrFamily = core.ErrFamily
+	ErrInvalidArgument = core.ErrInvalidArgument
 
 	// ErrWrongKind is wrapped by the error for a name that has an object of another
 	// kind, such as a cache under the name of a map. The operation changed nothing.
 	ErrWrongKind = core.ErrWrongKind
 
-	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
+	// ErrOutcomeUnknown is wrapped by the error of an operation whose reply was lost:
 	// it may or may not have been done.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDeferred is wrapped by the error of a release, or another request that
 	// can be repeated, which is not done yet: the server refused it, or did not
@@ -50,11 +46,11 @@ var (
 	//	}
 	ErrNotice = core.ErrNotice
 
-	// ErrMoving is wrapped by the error of an operation that needs several keys,
+	// ErrSlotMoving is wrapped by the error of an operation that needs several keys,
 	// on a cluster whose servers refused it for up to three seconds, since the slot
 	// of the name moves from one of them to another. Nothing was done, unless the
-	// error wraps [ErrUnknown], too: it may be asked for again.
-	ErrMoving = core.ErrMoving
+	// error wraps [ErrOutcomeUnknown], too: it may be asked for again.
+	ErrSlotMoving = core.ErrSlotMoving
 
 	// ErrUnreached is wrapped by the error of a wait that has ended while the server was
 	// not reached, or refused to answer. The error wraps the last failure, too. That nothing came, or that a

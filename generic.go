@@ -78,7 +78,7 @@ func ReliableQueue[T any](c *Client, name string, opts ...reliable.Option) *reli
 // the last element.
 //
 // It looks through all keys of the server, or of each master of a cluster, by SCAN. Cost: for each 1,000 keys a call,
-// and one more for the queues among them; a set of the names. Errors: ctx's error and cause; [ErrOption] for a nil ctx;
+// and one more for the queues among them; a set of the names. Errors: ctx's error and cause; [ErrInvalidArgument] for a nil ctx;
 // [ErrClosed]; those of Redis.
 func ReliableQueues(ctx context.Context, c *Client) iter.Seq2[string, error] {
 	return reliable.Queues(ctx, c.e)

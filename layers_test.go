@@ -64,11 +64,13 @@ var layers = map[string]layer{
 	"internal/lease":        lease,
 	"internal/wait":         wait,
 	"internal/locking":      locking,
+	"internal/busy":         testHelp,
 	"internal/embedded":     testHelp,
 	"internal/enginetest":   testHelp,
 	"internal/locktest":     testHelp,
 	"internal/object":       shared,
 	"internal/page":         testHelp,
+	"internal/proc":         testHelp,
 	"internal/redistest":    testHelp,
 	"internal/testrun":      testHelp,
 }

@@ -343,7 +343,7 @@ type GaveUp struct {
 	Operation string
 	Amount    int64
 
-	// Err is why it was not done. It wraps [ErrUnknown] if it may have been.
+	// Err is why it was not done. It wraps [ErrOutcomeUnknown] if it may have been.
 	Err error
 }
 
@@ -364,7 +364,7 @@ type OutcomeObserver interface {
 	// free, at once or in time.
 	Refused(kind, name string)
 
-	// Unknown is called for each call that returns [ErrUnknown]. operation is what its
+	// Unknown is called for each call that returns [ErrOutcomeUnknown]. operation is what its
 	// error says, such as "acquire" or "count down". err is that error.
 	Unknown(kind, name, operation string, err error)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
-// Option configures a client. A value that cannot be used is an [ErrOption]
+// Option configures a client. A value that cannot be used is an [ErrInvalidArgument]
 // from the constructor that it was given to. Only this module makes options:
 // what they change is internal.
 type Option interface{ Apply(*core.Config) error }
@@ -40,7 +40,7 @@ func defaults() core.Config {
 func WithWatchdogTimeout(d time.Duration) Option {
 	return option(func(c *core.Config) error {
 		if d < 100*time.Millisecond || d > core.LongestLease {
-			return fmt.Errorf("%w: watchdog timeout %v is outside of 100ms to %v", ErrOption, d, core.LongestLease)
+			return fmt.Errorf("%w: watchdog timeout %v is outside of 100ms to %v", ErrInvalidArgument, d, core.LongestLease)
 		}
 		c.WatchdogTimeout = d
 		return nil
@@ -63,11 +63,11 @@ const (
 func WithHandover(n int, d time.Duration) Option {
 	return option(func(c *core.Config) error {
 		if n < 0 || d < 0 {
-			return fmt.Errorf("%w: handover %d, %v is negative", ErrOption, n, d)
+			return fmt.Errorf("%w: handover %d, %v is negative", ErrInvalidArgument, n, d)
 		}
 		if n > mostHandovers || d > longestHandover {
 			return fmt.Errorf("%w: handover %d, %v is above %d, %v: other processes would starve",
-				ErrOption, n, d, mostHandovers, longestHandover)
+				ErrInvalidArgument, n, d, mostHandovers, longestHandover)
 		}
 		c.Handovers, c.HandoverTime = n, d
 		return nil
@@ -79,7 +79,7 @@ func WithHandover(n int, d time.Duration) Option {
 func WithClientID(id string) Option {
 	return option(func(c *core.Config) error {
 		if err := owner.ParseClient(id); err != nil {
-			return fmt.Errorf("%w: client id: %w", ErrOption, err)
+			return fmt.Errorf("%w: client id: %w", ErrInvalidArgument, err)
 		}
 		c.ClientID = id
 		return nil
@@ -91,7 +91,7 @@ func WithClientID(id string) Option {
 func WithNameMapper(mapName func(name string) string) Option {
 	return option(func(c *core.Config) error {
 		if mapName == nil {
-			return fmt.Errorf("%w: nil name mapper", ErrOption)
+			return fmt.Errorf("%w: nil name mapper", ErrInvalidArgument)
 		}
 		c.MapName = mapName
 		return nil
@@ -107,7 +107,7 @@ func WithNameMapper(mapName func(name string) string) Option {
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *core.Config) error {
 		if l == nil {
-			return fmt.Errorf("%w: nil logger", ErrOption)
+			return fmt.Errorf("%w: nil logger", ErrInvalidArgument)
 		}
 		c.Logger = l
 		return nil
@@ -121,7 +121,7 @@ func WithLogger(l *slog.Logger) Option {
 func WithObserver(o Observer) Option {
 	return option(func(c *core.Config) error {
 		if o == nil {
-			return fmt.Errorf("%w: nil observer", ErrOption)
+			return fmt.Errorf("%w: nil observer", ErrInvalidArgument)
 		}
 		c.Observer, c.Decisions, c.Caches, c.Messages, c.Queues, c.Handlers, c.Deferrals, c.Outcomes = o, nil, nil, nil, nil, nil, nil, nil
 		if d, ok := o.(DecisionObserver); ok {
@@ -169,7 +169,7 @@ const (
 func WithShardedPubSub(s Sharding) Option {
 	return option(func(c *core.Config) error {
 		if s < Auto || s > Off {
-			return fmt.Errorf("%w: sharding %d is none of Auto, On, Off", ErrOption, s)
+			return fmt.Errorf("%w: sharding %d is none of Auto, On, Off", ErrInvalidArgument, s)
 		}
 		c.Sharded = core.Sharding(s)
 		return nil
@@ -197,12 +197,12 @@ const Renewals Acked = 1
 func WithReplicaAcks(n int, timeout time.Duration, also ...Acked) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 || timeout < time.Millisecond {
-			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrOption, n, timeout)
+			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrInvalidArgument, n, timeout)
 		}
 		c.ReplicaAcks, c.AckTimeout, c.RenewalAcks = n, timeout, false
 		for _, what := range also {
 			if what != Renewals {
-				return fmt.Errorf("%w: replica acks of %d: only Renewals can be named", ErrOption, what)
+				return fmt.Errorf("%w: replica acks of %d: only Renewals can be named", ErrInvalidArgument, what)
 			}
 			c.RenewalAcks = true
 		}
@@ -217,7 +217,7 @@ func WithReplicaAcks(n int, timeout time.Duration, also ...Acked) Option {
 func WithCodec(f codec.Family) Option {
 	return option(func(c *core.Config) error {
 		if f == (codec.Family{}) {
-			return fmt.Errorf("%w: no codec family", ErrOption)
+			return fmt.Errorf("%w: no codec family", ErrInvalidArgument)
 		}
 		c.Values = f
 		return nil
@@ -225,7 +225,7 @@ func WithCodec(f codec.Family) Option {
 }
 
 // WithMaxValue bounds how many bytes a key or a value may have; a longer one is
-// an [ErrOption] before it is sent. The default is 512 MB, what a server takes
+// an [ErrInvalidArgument] before it is sent. The default is 512 MB, what a server takes
 // unless its proto-max-bulk-len says otherwise: it ends the connection on which
 // more comes. What goes out with either as one argument counts: of a cache 16 bytes
 // before each value, and the name before each key.
@@ -235,7 +235,7 @@ func WithCodec(f codec.Family) Option {
 func WithMaxValue(n int) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 {
-			return fmt.Errorf("%w: values of at most %d bytes", ErrOption, n)
+			return fmt.Errorf("%w: values of at most %d bytes", ErrInvalidArgument, n)
 		}
 		c.MaxValue = n
 		return nil
@@ -254,7 +254,7 @@ const mostBlocked = 1000
 func WithBlockedConnections(n int) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 || n > mostBlocked {
-			return fmt.Errorf("%w: %d blocked connections: from 1 to %d", ErrOption, n, mostBlocked)
+			return fmt.Errorf("%w: %d blocked connections: from 1 to %d", ErrInvalidArgument, n, mostBlocked)
 		}
 		c.BlockedConnections = n
 		return nil

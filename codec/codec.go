@@ -9,7 +9,7 @@ import (
 // Codec turns values of T into bytes and back. It is safe for concurrent use.
 type Codec[T any] interface {
 	// Append appends the bytes of v to dst. What it cannot write is an error
-	// that wraps [ErrOption].
+	// that wraps [ErrInvalidArgument].
 	Append(dst []byte, v T) ([]byte, error)
 
 	// Decode reads all of b. It neither keeps nor changes b.
@@ -29,7 +29,7 @@ func Key[K comparable]() Codec[K] { return KeyOf[K](Text) }
 func KeyOf[K comparable](f Family) Codec[K] { return build[K](f, true) }
 
 // Check returns why c can be used for nothing: there is none, or its family has no
-// bytes for the type. The error wraps [ErrOption].
+// bytes for the type. The error wraps [ErrInvalidArgument].
 func Check[T any](c Codec[T]) error {
 	if m, ours := c.(*made[T]); ours && m != nil {
 		return m.err

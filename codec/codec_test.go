@@ -47,7 +47,7 @@ func refuses[T any](f codec.Family, in string) row {
 		require.NoError(t, err)
 		got, err := codec.For[T](f).Decode(b)
 		assert.Error(t, err, "%v: %s as %T", f, in, got)
-		assert.NotErrorIs(t, err, codec.ErrOption)
+		assert.NotErrorIs(t, err, codec.ErrInvalidArgument)
 	}
 }
 
@@ -55,7 +55,7 @@ func cannot[T any](f codec.Family, v T) row {
 	return func(t *testing.T) {
 		t.Helper()
 		_, err := codec.Encode(codec.For[T](f), v)
-		assert.ErrorIs(t, err, codec.ErrOption, "%v of %T %v", f, v, v)
+		assert.ErrorIs(t, err, codec.ErrInvalidArgument, "%v of %T %v", f, v, v)
 	}
 }
 
@@ -101,13 +101,13 @@ func TestKeysAreTheirBytes(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, codec.Check(codec.Key[string]()))
 	require.NoError(t, codec.Check(codec.Key[[4]byte]()))
-	require.ErrorIs(t, codec.Check(codec.Key[float64]()), codec.ErrOption)
-	require.ErrorIs(t, codec.Check(codec.Key[any]()), codec.ErrOption)
-	require.ErrorIs(t, codec.Check(codec.Key[*int]()), codec.ErrOption)
-	require.ErrorIs(t, codec.Check(codec.Key[struct{ A int }]()), codec.ErrOption)
-	require.ErrorIs(t, codec.Check(codec.KeyOf[float64](codec.JSON)), codec.ErrOption)
-	require.ErrorIs(t, codec.Check[int](nil), codec.ErrOption)
-	require.ErrorIs(t, codec.Check(codec.For[int](codec.Family{})), codec.ErrOption)
+	require.ErrorIs(t, codec.Check(codec.Key[float64]()), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check(codec.Key[any]()), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check(codec.Key[*int]()), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check(codec.Key[struct{ A int }]()), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check(codec.KeyOf[float64](codec.JSON)), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check[int](nil), codec.ErrInvalidArgument)
+	require.ErrorIs(t, codec.Check(codec.For[int](codec.Family{})), codec.ErrInvalidArgument)
 }
 
 func TestADecodeErrorSaysWhereAndWhyButNotWhat(t *testing.T) {

@@ -36,7 +36,7 @@
 //
 // What is written is what Java reads as the same value. Text that is no UTF-8
 // would change there, a nil pointer or interface is nothing that can be stored,
-// JSON has no NaN and no infinity: all of them are [ErrOption]. A nil slice or map
+// JSON has no NaN and no infinity: all of them are [ErrInvalidArgument]. A nil slice or map
 // is written as an empty one. MessagePack and [Text] carry NaN and infinity.
 //
 // Reading is strict as well: a number has to fit its type, null is no scalar,

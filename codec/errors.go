@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	// ErrOption is wrapped by the error for a type or a value that a codec
+	// ErrInvalidArgument is wrapped by the error for a type or a value that a codec
 	// cannot write, such as a nil pointer, a float as a key, or text that is no
-	// UTF-8. It is rueidisson.ErrOption. Nothing was sent to the server.
-	ErrOption = errors.New("invalid argument")
+	// UTF-8. It is rueidisson.ErrInvalidArgument. Nothing was sent to the server.
+	ErrInvalidArgument = errors.New("invalid argument")
 
 	// ErrDecode is wrapped by every [DecodeError].
 	ErrDecode = errors.New("cannot be decoded")
@@ -49,5 +49,5 @@ func quote(s string) string {
 }
 
 func optionf(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrOption}, args...)...)
+	return fmt.Errorf("%w: "+format, append([]any{ErrInvalidArgument}, args...)...)
 }

@@ -26,7 +26,7 @@ func ExampleKey() {
 	key, err := codec.Encode(codec.Key[int64](), 42)
 	fmt.Println(key, err)
 	_, err = codec.Encode(codec.Key[float64](), 1.5)
-	fmt.Println(errors.Is(err, codec.ErrOption), err)
+	fmt.Println(errors.Is(err, codec.ErrInvalidArgument), err)
 	// Output:
 	// 42 <nil>
 	// true invalid argument: float64 cannot be a key: take a string, an integer, a bool, an array of bytes or a type with MarshalText and UnmarshalText

@@ -319,6 +319,6 @@ func TestFamiliesHaveNames(t *testing.T) {
 	}
 	for _, name := range []string{"", "xml", "text:a", "Text"} {
 		_, err := codec.ParseFamily(name)
-		require.ErrorIs(t, err, codec.ErrOption, name)
+		require.ErrorIs(t, err, codec.ErrInvalidArgument, name)
 	}
 }

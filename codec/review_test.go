@@ -53,7 +53,7 @@ func TestAFieldThatIsANumberInATextIsRefused(t *testing.T) {
 		N int `json:"n,omitempty,string"`
 	}
 	_, err := codec.Encode(codec.For[order](codec.Jackson("a.B")), order{7})
-	assert.ErrorIs(t, err, codec.ErrOption)
+	assert.ErrorIs(t, err, codec.ErrInvalidArgument)
 }
 
 func xs(n int) (text, hexes string) { return strings.Repeat("x", n), strings.Repeat("78", n) }

@@ -10,8 +10,8 @@ import (
 // Leader returns who leads at this moment, as the master sees it: [Leader.None] if nobody
 // does. Its term may have ended when the answer comes. Gap is never set.
 //
-// Cost: one script call. Errors: ctx's, [lock.ErrClosed], [lock.ErrOption],
-// [lock.ErrFamily], and those of Redis. Source: no object of Redisson's.
+// Cost: one script call. Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument],
+// [lock.ErrWrongKind], and those of Redis. Source: no object of Redisson's.
 func (el *Election) Leader(ctx context.Context) (Leader, error) {
 	if err := el.askable(ctx); err != nil {
 		return Leader{}, el.failed("leader of", err)
@@ -57,7 +57,7 @@ func (el *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 // whether somebody led. The candidates stay. The leader learns it at its next
 // renewal, a third of the watchdog timeout away, or when it resigns; until then it
 // works on, beside its successor, whose fencing token is higher. It is sent once:
-// after [lock.ErrUnknown] it may have been done.
+// after [lock.ErrOutcomeUnknown] it may have been done.
 //
 // Cost: three script calls. Wire: DEL name, and a message to the next one; HDEL of what
 // the term has written, but for its token, and 0 on the channel

@@ -54,6 +54,6 @@
 //	rueidisson_term:{name}             channel: the token of a term of which there is news, 0 when it was resigned
 //
 // An election is a family of locks of its own: a lock under its name is
-// [lock.ErrFamily] where that can be seen, see package lock. A FairLock of that name
+// [lock.ErrWrongKind] where that can be seen, see package lock. A FairLock of that name
 // in another process keeps candidates waiting, and is no leader.
 package election

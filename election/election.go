@@ -59,11 +59,11 @@ func (el *Election) Name() string { return el.line.Name() }
 // Cost: those of [fairlock.Lock.Lock], and one script call when elected.
 // Wire: as of the fair lock; string redisson_lock_token:{name}; hash
 // rueidisson_term:{name}, and the token on the channel of that name.
-// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption], also for a
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument], also for a
 // value that is too long, and under the context of a term of this election, which
-// would wait for itself; [lock.ErrNotReplicated]; [lock.ErrFamily] if the name is
+// would wait for itself; [lock.ErrNotReplicated]; [lock.ErrWrongKind] if the name is
 // that of a lock; that the counter is no number names its key, and takes nothing;
-// an error of Redis or of the network, wrapping [lock.ErrUnknown]
+// an error of Redis or of the network, wrapping [lock.ErrOutcomeUnknown]
 // if the term may have begun (it is given back as soon as the server answers);
 // [lock.ErrLost] if the answers take longer than the lease.
 // Source: no object of Redisson's; the order is that of its fair lock.
@@ -77,7 +77,7 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 		return nil, err
 	}
 	if of, _ := lock.Carried(ctx, el.p.e, el.p.name, kind); of != "" {
-		return nil, fmt.Errorf("%w: the context carries a term of it", lock.ErrOption)
+		return nil, fmt.Errorf("%w: the context carries a term of it", lock.ErrInvalidArgument)
 	}
 	var opts []lock.LockOption
 	if el.ask.lease > 0 {
@@ -114,7 +114,7 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 func (el *Election) usable(ctx context.Context, value string) error {
 	err := object.Checked(ctx, el.bad)
 	if err == nil && len(value) > MaxValue {
-		err = fmt.Errorf("%w: a value of %d bytes is longer than %d", lock.ErrOption, len(value), MaxValue)
+		err = fmt.Errorf("%w: a value of %d bytes is longer than %d", lock.ErrInvalidArgument, len(value), MaxValue)
 	}
 	return err
 }

@@ -152,31 +152,31 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 		c.Election(""), c.Election(name, nil), c.Election(name, election.WithWait(-1)), c.Election(name, election.WithLease(time.Millisecond)),
 	} {
 		_, err := el.Campaign(t.Context(), "")
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		for _, err := range el.Observe(t.Context()) {
-			require.ErrorIs(t, err, lock.ErrOption)
+			require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		}
 	}
 	el := c.Election(name)
 	_, err := el.Campaign(nil, "") //lint:ignore SA1012 nil is what is tested
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	_, err = el.Campaign(t.Context(), strings.Repeat("x", election.MaxValue+1))
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 
 	longest := strings.Repeat("\x00é", election.MaxValue)[:election.MaxValue]
 	w := observe(t, open(t, server.Addr()).Election(name))
 	w.none()
 	term := campaign(t, el, longest)
 	require.True(t, w.next().Value == longest)
-	require.ErrorIs(t, term.SetValue(t.Context(), longest+"x"), lock.ErrOption)
-	require.ErrorIs(t, term.SetValue(nil, ""), lock.ErrOption) //lint:ignore SA1012 likewise
-	require.ErrorIs(t, term.Resign(nil), lock.ErrOption)       //lint:ignore SA1012 likewise
+	require.ErrorIs(t, term.SetValue(t.Context(), longest+"x"), lock.ErrInvalidArgument)
+	require.ErrorIs(t, term.SetValue(nil, ""), lock.ErrInvalidArgument) //lint:ignore SA1012 likewise
+	require.ErrorIs(t, term.Resign(nil), lock.ErrInvalidArgument)       //lint:ignore SA1012 likewise
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, term.SetValue(ended, "x"), context.Canceled)
 	require.Equal(t, longest, term.Value())
 	_, err = el.Campaign(term.Context(t.Context()), "again")
-	require.ErrorIs(t, err, lock.ErrOption, "it would wait for itself")
+	require.ErrorIs(t, err, lock.ErrInvalidArgument, "it would wait for itself")
 	if err := term.Resign(ended); err != nil { // which a cancelled context does not stop
 		require.ErrorIs(t, err, lock.ErrDeferred, "the machine stood still for a quarter of a second")
 	}
@@ -189,19 +189,19 @@ func TestALockIsNoElection(t *testing.T) {
 	term := campaign(t, c.Election(name), "a")
 	for _, l := range []lock.Locker{c.FairLock(name), c.Lock(name), c.FencedLock(name), c.RWLock(name).Write()} {
 		_, err := l.TryLock(t.Context())
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 		require.ErrorContains(t, err, `"election"`)
 		_, err = l.Lock(term.Context(t.Context()))
-		require.ErrorIs(t, err, lock.ErrFamily, "it would wait for itself")
+		require.ErrorIs(t, err, lock.ErrWrongKind, "it would wait for itself")
 	}
 	resign(t, term)
 
 	held, err := c.RWLock(name).Read().Lock(t.Context())
 	require.NoError(t, err)
 	_, err = other.Election(name).Campaign(t.Context(), "b")
-	require.ErrorIs(t, err, lock.ErrFamily)
+	require.ErrorIs(t, err, lock.ErrWrongKind)
 	for _, err := range other.Election(name).Observe(t.Context()) {
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 	}
 	require.NoError(t, held.Unlock(t.Context()))
 

@@ -44,8 +44,8 @@ func (l Leader) None() bool { return l.Fence.IsZero() }
 // Wire: hash rueidisson_term:{name}, read together with the lock, and the channel
 // of that name. A change is told there, and else found by looking: when a leader
 // was killed, at the end of its lease.
-// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption];
-// [lock.ErrFamily]; those of Redis.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument];
+// [lock.ErrWrongKind]; those of Redis.
 // Source: no object of Redisson's.
 func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {

@@ -12,12 +12,12 @@ import (
 type Option interface{ apply(*config) error }
 
 // WithWait lets Campaign give up when it was not elected within d, at once with 0:
-// then it does not even queue. A negative d is a lock.ErrOption.
+// then it does not even queue. A negative d is a lock.ErrInvalidArgument.
 func WithWait(d time.Duration) Option { return waitOption(d) }
 
 // WithLease gives the terms of this handle a fixed length: the watchdog does not
 // renew them, and they end when d has passed, less a margin of d/20 (at least
-// 2 ms). A length below 10 ms or above 100 years is a lock.ErrOption.
+// 2 ms). A length below 10 ms or above 100 years is a lock.ErrInvalidArgument.
 func WithLease(d time.Duration) Option { return leaseOption(d) }
 
 // config is what the options of a handle ask for.
@@ -31,7 +31,7 @@ type waitOption time.Duration
 
 func (o waitOption) apply(c *config) error {
 	if o < 0 {
-		return fmt.Errorf("%w: wait %v is negative", lock.ErrOption, time.Duration(o))
+		return fmt.Errorf("%w: wait %v is negative", lock.ErrInvalidArgument, time.Duration(o))
 	}
 	c.try, c.wait = true, time.Duration(o)
 	return nil

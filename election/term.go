@@ -72,9 +72,9 @@ func (t *Term) Value() string {
 // other an observer may see the last one only.
 //
 // Cost: one script call. Wire: hash rueidisson_term:{name}, and the token on the
-// channel of that name. Errors: [lock.ErrOption] if value is longer than
+// channel of that name. Errors: [lock.ErrInvalidArgument] if value is longer than
 // [MaxValue]; [lock.ErrLost], [lock.ErrReleased], [lock.ErrClosed] if the term has
-// ended; ctx's, which bounds the round trip; those of Redis; with [lock.ErrUnknown]
+// ended; ctx's, which bounds the round trip; those of Redis; with [lock.ErrOutcomeUnknown]
 // the value may have changed, or may still do so until the next SetValue.
 func (t *Term) SetValue(ctx context.Context, value string) error {
 	return t.of.failed("set value", t.setValue(ctx, value))
@@ -118,7 +118,7 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 // Errors: [lock.ErrReleased] if it was called before; [lock.ErrLost] if the term
 // had ended, so that the work may have overlapped with a successor's;
 // [lock.ErrDeferred] if the server refused or did not answer (the client goes on
-// resigning until the server takes it or the lease ends), with [lock.ErrUnknown] if it
+// resigning until the server takes it or the lease ends), with [lock.ErrOutcomeUnknown] if it
 // may have been done;
 // [lock.ErrClosed] if the client was closed before.
 func (t *Term) Resign(ctx context.Context) error {
@@ -176,7 +176,7 @@ func (t *Term) tell(ctx context.Context, patience time.Duration, version int64, 
 	})
 	switch {
 	case !answered:
-		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+		return fmt.Errorf("%w: %w", lock.ErrOutcomeUnknown, err)
 	case err == nil && !stands:
 		p.e.Hurry(p.key()) // the renewal finds out, and ends the contexts
 		return lock.ErrLost

@@ -93,7 +93,7 @@
 // # Families
 //
 // A fair lock is a family of its own: a plain or a fenced lock under its name is
-// [lock.ErrFamily] where that can be seen, see package lock.
+// [lock.ErrWrongKind] where that can be seen, see package lock.
 //
 // # In Redis
 //

@@ -75,7 +75,7 @@ func TestEveryOperationReportsAKeyOfAnotherType(t *testing.T) {
 		err := call()
 		require.ErrorContains(t, err, "WRONGTYPE", op)
 		require.ErrorContains(t, err, l.Name(), op)
-		require.NotErrorIs(t, err, lock.ErrUnknown, op)
+		require.NotErrorIs(t, err, lock.ErrOutcomeUnknown, op)
 	}
 }
 

@@ -82,10 +82,10 @@ func (l *Lock) handle() lock.Handle {
 // name, and makes at most two calls a second while nothing changes.
 // Wire: list redisson_lock_queue:{name}, zset redisson_lock_timeout:{name};
 // then hash name, field owner, value hold count; PEXPIRE = lease in ms.
-// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption];
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument];
 // [lock.ErrNotReplicated]; an error of Redis or of the network, wrapping
-// [lock.ErrUnknown] if the acquire may have been done (it is undone as soon as
-// the server answers again); [lock.ErrFamily] if the name is another family's;
+// [lock.ErrOutcomeUnknown] if the acquire may have been done (it is undone as soon as
+// the server answers again); [lock.ErrWrongKind] if the name is another family's;
 // [lock.ErrLost] if the answers take longer than the lease.
 // Source: Redisson's fair lock, RedissonFairLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
@@ -123,10 +123,10 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 // and reports whether somebody held it. The queue stays. A holder of this
 // library learns it at its next renewal, a third of the watchdog timeout away,
 // or when it unlocks; until then it works on, next to the lock's new holder. It
-// is sent once: after [lock.ErrUnknown] it may have been done.
+// is sent once: after [lock.ErrOutcomeUnknown] it may have been done.
 //
 // Cost: one script call. Wire: DEL name, and a message to the next one.
-// Errors: ctx's, [lock.ErrClosed], [lock.ErrOption], [lock.ErrFamily], and
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and
 // those of Redis. Source: RedissonFairLock.forceUnlock.
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
@@ -151,7 +151,7 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 
 // Holder returns who holds the lock at this moment, as the master sees it; its
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrOption], and those of Redis.
+// [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (lock.Holder, error) {
 	h, err := ask(ctx, l, func() (lock.Holder, error) { return lock.Inspect(ctx, l.p.e, l.p.name) })
 	return h, l.failed("inspect", err)

@@ -158,7 +158,7 @@ func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []st
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", core.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrOutcomeUnknown, err, undo)
 	}
 	return locking.Tried{}, err
 }

@@ -104,7 +104,7 @@ func confirms(t *testing.T, s shard) {
 	s.replica().Pause()
 	_, err = hasty.Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotReplicated)
-	require.NotErrorIs(t, err, lock.ErrUnknown)
+	require.NotErrorIs(t, err, lock.ErrOutcomeUnknown)
 	mustBeFree(t, hasty)
 	_, err = hasty.TryLock(t.Context(), lock.WithWait(soon))
 	require.ErrorIs(t, err, lock.ErrNotReplicated, "it is not waited for")

@@ -93,7 +93,7 @@ func bothCountAnEntryDown(t *testing.T, w *world, m *sharedMap, named func(gette
 	name := named("getCountDownLatch", mine.Name())
 	if w.cluster {
 		_, err := mine.Count(m.ctx)
-		require.ErrorIs(t, err, rueidisson.ErrOption)
+		require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 		return
 	}
 	theirs := w.java.Latch(m.mine.Name(), name)

@@ -65,9 +65,9 @@ func (w *world) shareName(ctx context.Context, t *testing.T, c *rueidisson.Clien
 func (w *world) refuseName(ctx context.Context, t *testing.T, c *rueidisson.Client, name string) {
 	t.Helper()
 	_, err := c.Lock(name).Lock(ctx)
-	require.ErrorIs(t, err, rueidisson.ErrOption, name)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument, name)
 	_, err = c.Lock(name).ForceUnlock(ctx)
-	require.ErrorIs(t, err, rueidisson.ErrOption, name)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument, name)
 	require.False(t, w.exists(ctx, t, name), name)
 }
 

@@ -129,7 +129,7 @@ func TestBarrierActionOfAPartyThatGivesUpOrDies(t *testing.T) {
 		redistest.Done(t, runs)
 		proxy.BlackHole()
 		require.ErrorIs(t, redistest.Done(t, first).err, ErrBroken)
-		require.ErrorIs(t, redistest.Done(t, second).err, ErrUnknown)
+		require.ErrorIs(t, redistest.Done(t, second).err, ErrOutcomeUnknown)
 		proxy.Restore()
 	})
 }
@@ -167,7 +167,7 @@ func TestBarrierActionThatIsNilIsRefused(t *testing.T) {
 	r := newBarrierRig(t, 1)
 	for _, o := range []BarrierOption{nil, WithAction(nil)} {
 		_, err := NewBarrier(r.e, r.of.key, 1, o).Await(t.Context())
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	ran := 0
 	before, err := NewBarrier(r.e, r.of.key, 1, WithAction(func(context.Context) error { ran++; return nil })).Await(t.Context())

@@ -33,15 +33,15 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	before := server.ScriptCalls(t)
 	for name, op := range operations {
 		var none context.Context
-		require.ErrorIs(t, op(none, r.Latch), ErrOption, name)
-		require.ErrorIs(t, op(t.Context(), New(r.e, "")), ErrOption, name)
+		require.ErrorIs(t, op(none, r.Latch), ErrInvalidArgument, name)
+		require.ErrorIs(t, op(t.Context(), New(r.e, "")), ErrInvalidArgument, name)
 	}
 	for _, n := range []int64{0, -1, most + 1, 1 << 40, -1 << 63} {
 		_, err := r.TrySetCount(t.Context(), n)
-		require.ErrorIs(t, err, ErrOption, "%d", n)
+		require.ErrorIs(t, err, ErrInvalidArgument, "%d", n)
 	}
 	_, err := r.CountDownOnce(t.Context(), "")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.Equal(t, before, server.ScriptCalls(t))
 }
 

@@ -42,7 +42,7 @@ func NewBarrier(e *locking.Engine, name string, parties int, opts ...BarrierOpti
 	c, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
 	b.action, b.bad = c.action, cmp.Or(err, object.CheckName(e, b.of.key))
 	if b.bad == nil && (parties < 1 || parties > math.MaxInt32) {
-		b.bad = fmt.Errorf("%w: %d parties: from 1 to %d", ErrOption, parties, math.MaxInt32)
+		b.bad = fmt.Errorf("%w: %d parties: from 1 to %d", ErrInvalidArgument, parties, math.MaxInt32)
 	}
 	return b
 }
@@ -62,7 +62,7 @@ func (b *Barrier) Parties() int { return b.parties }
 // watchdog timeout), Await is [ErrBroken] for all of them. The next that arrives
 // begins a new generation. A party whose context ends learns what became of its
 // generation within two seconds, and passes if all had arrived by then. Else its
-// error wraps the context's, and ErrBroken, or [ErrUnknown] if the server does not
+// error wraps the context's, and ErrBroken, or [ErrOutcomeUnknown] if the server does not
 // answer. The context's error alone says that the party never arrived.
 //
 // A party is renewed while it waits. It sleeps until the end of its generation is
@@ -74,8 +74,8 @@ func (b *Barrier) Parties() int { return b.parties }
 // ends. A process that waits has one subscription per name.
 // Wire: hash name; zsets {name}:waiting and {name}:opened; {name}:arrival:<party>;
 // the generation that ended on rueidisson_barrier__channel:{name}.
-// Errors: ErrBroken; [ErrOption], also if others wait there for another number of
-// parties, which it tells; ErrUnknown; ctx's error and cause; [ErrClosed]; Redis'
+// Errors: ErrBroken; [ErrInvalidArgument], also if others wait there for another number of
+// parties, which it tells; ErrOutcomeUnknown; ctx's error and cause; [ErrClosed]; Redis'
 // and the network's. Source: ours; Redisson has none.
 func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	err = b.usable(ctx)
@@ -96,7 +96,7 @@ func (b *Barrier) participant() *participant {
 // Waiting returns how many parties wait at the barrier: 0 also if it is not there. One
 // that died counts until its lease ends.
 //
-// Cost: one script call, which only reads. Errors: [ErrOption]; ctx's error and cause;
+// Cost: one script call, which only reads. Errors: [ErrInvalidArgument]; ctx's error and cause;
 // [ErrClosed]; Redis' and the network's. Source: ours; a CyclicBarrier of Java has
 // getNumberWaiting.
 func (b *Barrier) Waiting(ctx context.Context) (int, error) {
@@ -110,7 +110,7 @@ func (b *Barrier) Waiting(ctx context.Context) (int, error) {
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: two script calls, one if nobody waits. Wire: the generation on
-// rueidisson_barrier__channel:{name}. Errors: as [Barrier.Waiting]; [ErrUnknown].
+// rueidisson_barrier__channel:{name}. Errors: as [Barrier.Waiting]; [ErrOutcomeUnknown].
 // Source: ours; a CyclicBarrier of Java has reset.
 func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 	generation, n, err := b.look(ctx)
@@ -241,7 +241,7 @@ func (h *barriers) await(ctx context.Context, p *participant) (before int, err e
 	at, err := p.enter(ctx)
 	p.generation = at.generation
 	switch {
-	case errors.Is(err, ErrOption) || err != nil && send.Permanent(err) && !errors.Is(err, ErrClosed):
+	case errors.Is(err, ErrInvalidArgument) || err != nil && send.Permanent(err) && !errors.Is(err, ErrClosed):
 		return 0, err
 	case err != nil: // it may have been done, or may be yet
 		return p.giveUp(ctx, err)

@@ -97,7 +97,7 @@ func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	r.do("SET", r.of.opened, r.at(-time.Hour), "PX", memory)
 	held := proxy.HoldRequest(r.sent(downScript))
 	_, err := r.CountDown(context.Background())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.ErrorIs(t, err, errTooLate)
 	require.Equal(t, "3", r.stored())
 	held.Release()

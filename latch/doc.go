@@ -76,7 +76,7 @@
 // it does not know to have opened is broken: so a party that was cut off, or
 // stopped, for longer than 45 s beyond its generation's end may find that broken
 // which others have passed. One that gives up while the server does not answer
-// cannot know it, and gets [ErrUnknown].
+// cannot know it, and gets [ErrOutcomeUnknown].
 //
 // With [WithAction] the last party runs an action before any of them passes, once at most
 // for each generation.
@@ -94,7 +94,7 @@
 // Parties of a [DoubleBarrier] begin work together and end it together. Each enters as at
 // a barrier, and is a member then, under a lease that is renewed until it leaves. Those
 // that leave wait until no member of their generation is left. A member that died is
-// gone when its lease ends, and one that was cut off for that long gets [ErrLost]. One whose Enter was ErrUnknown is no
+// gone when its lease ends, and one that was cut off for that long gets [ErrLost]. One whose Enter was ErrOutcomeUnknown is no
 // member: its client says that it leaves as soon as the server answers, and until then the others wait, for a lease at most.
 //
 //	m, err := c.DoubleBarrier("phase", 12).Enter(ctx)

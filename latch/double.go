@@ -110,7 +110,7 @@ func (m *Member) begin(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}
 	e.GiveBackLater(m, m.owner, lease)
-	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrUnknown, err)
+	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrOutcomeUnknown, err)
 }
 
 // Err returns nil while the others wait for this member when they leave, and else why not:
@@ -158,7 +158,7 @@ func (m *Member) Lost() <-chan struct{} { return m.lost }
 // rueidisson_barrier__channel:{name}.
 // Errors: ctx's error and cause; [ErrLost] if the lease had ended, so that the others may
 // have left before, or the server did not answer until the lease had ended, so that nobody knows;
-// [ErrOption] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or
+// [ErrInvalidArgument] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or
 // not by the time that ctx ended, when the client goes on until it does or the lease ends; [ErrClosed];
 // Redis' and the network's. Source: the double barriers of Curator and etcd.
 func (m *Member) Leave(ctx context.Context) (err error) {

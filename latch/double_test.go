@@ -116,7 +116,7 @@ func TestDoubleBarrierLeaveWhoseContextEndsHasLeft(t *testing.T) {
 	r := newBarrierRig(t, 2)
 	a, b := r.inside(r.beside())
 	var none context.Context
-	require.ErrorIs(t, a.Leave(none), ErrOption)
+	require.ErrorIs(t, a.Leave(none), ErrInvalidArgument)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, a.Leave(ctx), context.Canceled)
@@ -126,7 +126,7 @@ func TestDoubleBarrierLeaveWhoseContextEndsHasLeft(t *testing.T) {
 	got(t, leaves)
 	for _, bad := range []*DoubleBarrier{NewDoubleBarrier(r.e, "", 2), NewDoubleBarrier(r.e, r.of.key, 0)} {
 		_, err := bad.Enter(t.Context())
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 }
 
@@ -316,7 +316,7 @@ func (r *barrierRig) ghost(proxy *redistest.Proxy, arrived func()) *Member {
 	arrived()
 	proxy.BlackHole()
 	cancel()
-	require.ErrorIs(r.t, redistest.Done(r.t, first).err, ErrUnknown)
+	require.ErrorIs(r.t, redistest.Done(r.t, first).err, ErrOutcomeUnknown)
 	b, err := barrierOn(r.t, r.raw, r.of.key, 2, longLeases).double().Enter(r.t.Context())
 	require.NoError(r.t, err)
 	require.Len(r.t, r.others(b), 1)

@@ -14,13 +14,13 @@ var (
 	// which one gave up or died. Nobody has passed.
 	ErrBroken = errors.New("the barrier is broken")
 
-	// ErrOption says that an argument cannot be used. Nothing was changed.
-	ErrOption = core.ErrOption
+	// ErrInvalidArgument says that an argument cannot be used. Nothing was changed.
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost, and that the operation may or may not
+	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may not
 	// have been done. The client goes on with a count down until it is done, once: do
 	// not call it again.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrLost says that the lease of a member of a double barrier ended before it left:
 	// the others did not wait for it.

@@ -70,7 +70,7 @@ func ExampleLatch_TrySetCount() {
 	fmt.Println(armed)
 
 	_, err := ready.TrySetCount(ctx, 0)
-	fmt.Println(errors.Is(err, latch.ErrOption))
+	fmt.Println(errors.Is(err, latch.ErrInvalidArgument))
 	// Output:
 	// true false
 	// true

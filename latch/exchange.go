@@ -95,7 +95,7 @@ func (h *shared) late(of *names, runs int, args []string) func(ctx context.Conte
 }
 
 // errTooLate is one that the client gives up for.
-var errTooLate = fmt.Errorf("%w: it came too late, for a latch of which nobody knows when it was armed", ErrOption)
+var errTooLate = fmt.Errorf("%w: it came too late, for a latch of which nobody knows when it was armed", ErrInvalidArgument)
 
 // counted returns an error unless down.lua said a number of each run.
 func counted(said []int64, runs int) error {
@@ -103,7 +103,7 @@ func counted(said []int64, runs int) error {
 	case len(said) == runs+1 && said[runs] == -1:
 		return errTooLate
 	case len(said) != runs:
-		return fmt.Errorf("%w: down.lua said %v", ErrUnknown, said)
+		return fmt.Errorf("%w: down.lua said %v", ErrOutcomeUnknown, said)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (h *shared) single(flight int, a *ask) (got answer) {
 		if err == nil {
 			return got.AsIntSlice()
 		}
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrOutcomeUnknown) {
 			h.e.Void(r, of.key)
 		}
 		return nil, err

@@ -141,7 +141,7 @@ func TestASilentServer(t *testing.T) {
 				} else {
 					proxy.BlackHole()
 				}
-				require.ErrorIs(t, c.do(t.Context(), r), ErrUnknown)
+				require.ErrorIs(t, c.do(t.Context(), r), ErrOutcomeUnknown)
 				if ran {
 					lost.Cancel()
 				}
@@ -186,7 +186,7 @@ func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
 				r.arm(2)
 				proxy.BlackHole()
 				_, err = r.countDown(t.Context(), party)
-				require.ErrorIs(t, err, ErrUnknown)
+				require.ErrorIs(t, err, ErrOutcomeUnknown)
 				again.do(other)
 				proxy.Restore()
 				require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
@@ -289,7 +289,7 @@ func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	_, err := r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrDeferred)
-	require.NotErrorIs(t, err, ErrUnknown)
+	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "NOREPLICAS")
 	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
 	r.awaitStored("4")

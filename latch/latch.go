@@ -46,7 +46,7 @@ func (l *Latch) Name() string { return l.name }
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one script call. Wire: SET name n; 1 on the latch's channel; SET
 // rueidisson_armed:{name}, DEL rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s
-// to live. Errors: [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the
+// to live. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.trySetCount.
 func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := object.Options(setConfig{}, opts, SetOption.applySet)
@@ -54,7 +54,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 		err = l.usable(ctx)
 	}
 	if err == nil && (n < 1 || n > most) {
-		err = fmt.Errorf("%w: count %d: from 1 to %d", ErrOption, n, most)
+		err = fmt.Errorf("%w: count %d: from 1 to %d", ErrInvalidArgument, n, most)
 	}
 	var did int64
 	if err == nil {
@@ -67,13 +67,13 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 // that finds the latch open changes nothing. It runs to its end also if ctx ends,
 // whose values it keeps.
 //
-// After [ErrUnknown] the client goes on until the count down is done, once, for up to
+// After [ErrOutcomeUnknown] the client goes on until the count down is done, once, for up to
 // 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
 // (a full one, a slot that moves) or is not reached, it goes on for as long as it
 // lives: do not call again. A latch that was armed since is left alone. Where Redisson armed
 // the latch, nothing tells when, and the client gives a deferred count down up after 45 s.
 // After the server's clock went back it gives up one of which nothing tells whether it is of this arming: that is an
-// [ErrOption] if the caller waits for it still, and it has not counted.
+// [ErrInvalidArgument] if the caller waits for it still, and it has not counted.
 // What the client gives up at last it logs, and tells the observer.
 //
 // With [WithRequestID] the caller may call again, also from another process, and it
@@ -83,7 +83,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 // name.
 // Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and when in
 // rueidisson_opened:{name}, with 45 s to live; the lane of TrySetCount.
-// Errors: [ErrOption]; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the
+// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.countDown.
 func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64, err error) {
 	c, err := object.Options(countConfig{}, opts, CountOption.applyCount)
@@ -105,12 +105,12 @@ func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64,
 // be armed by [Latch.TrySetCount]: an arming by Java does not make the parties
 // count anew, unless it is seen by a count that is above what it can be.
 //
-// Cost, errors and what an ErrUnknown means: as [Latch.CountDown]; an empty
-// party is an [ErrOption]. Wire: also hash rueidisson_parties:{name}, which goes
+// Cost, errors and what an ErrOutcomeUnknown means: as [Latch.CountDown]; an empty
+// party is an [ErrInvalidArgument]. Wire: also hash rueidisson_parties:{name}, which goes
 // when the latch opens. Source: ours.
 func (l *Latch) CountDownOnce(ctx context.Context, party string) (left int64, err error) {
 	if party == "" {
-		return 0, l.failed("count down", fmt.Errorf("%w: empty party", ErrOption))
+		return 0, l.failed("count down", fmt.Errorf("%w: empty party", ErrInvalidArgument))
 	}
 	left, err = l.countDown(ctx, party)
 	return left, l.failed("count down", err)
@@ -131,7 +131,7 @@ func (l *Latch) countDown(ctx context.Context, party string) (left int64, err er
 // what one that was never armed is.
 //
 // Cost: one script call, which reads, and clears away the parties that an opening
-// by Java left. Errors: ctx's; [ErrOption];
+// by Java left. Errors: ctx's; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's. Source: RCountDownLatch.getCount.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	err := l.usable(ctx)
@@ -155,7 +155,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 // Cost: one script call, that of [Latch.Count], for all of a process that begin to
 // wait at that moment; one for all of a process when the latch opens. A process
 // that waits has one subscription per name.
-// Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and the
+// Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.await.
 func (l *Latch) Await(ctx context.Context) error {
 	err := l.usable(ctx)

@@ -177,7 +177,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 				err := do(t.Context(), r.Latch)
 				require.ErrorContains(t, err, r.of.key, op)
 				require.ErrorContains(t, err, c.kind, op)
-				require.NotErrorIs(t, err, ErrUnknown, op)
+				require.NotErrorIs(t, err, ErrOutcomeUnknown, op)
 			}
 			msg := r.do("DEL", r.of.key)
 			n, err := msg.AsInt64()

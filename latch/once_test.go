@@ -57,7 +57,7 @@ func TestLatchCountDownWithRequestIDIsRepeatedAfterAnUnknownOutcome(t *testing.T
 	}()
 	lost.Await(t)
 	proxy.BlackHole()
-	require.ErrorIs(t, redistest.Done(t, done), ErrUnknown)
+	require.ErrorIs(t, redistest.Done(t, done), ErrOutcomeUnknown)
 	proxy.Restore()
 	r.downFor("a", 2)
 	require.Equal(t, "2", r.stored())
@@ -71,11 +71,11 @@ func TestLatchOptionsThatCannotBeUsed(t *testing.T) {
 		WithRequestID("a", 101*365*24*time.Hour),
 	} {
 		_, err := r.CountDown(t.Context(), o)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, o := range []SetOption{nil, WithTTL(0), WithTTL(-time.Second), WithTTL(101 * 365 * 24 * time.Hour)} {
 		_, err := r.TrySetCount(t.Context(), 1, o)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	require.Equal(t, "3", r.stored())
 }

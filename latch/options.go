@@ -34,7 +34,7 @@ type barrierConfig struct {
 // arrive meanwhile wait for the end of that generation, and are of the next one.
 //
 // Cost: one script call more for the last party of a generation. A nil action is an
-// [ErrOption]. Source: the barrier action of a CyclicBarrier of Java.
+// [ErrInvalidArgument]. Source: the barrier action of a CyclicBarrier of Java.
 func WithAction(action func(ctx context.Context) error) BarrierOption { return actionOption{action} }
 
 type actionOption struct {
@@ -43,7 +43,7 @@ type actionOption struct {
 
 func (o actionOption) applyBarrier(c *barrierConfig) error {
 	if o.action == nil {
-		return fmt.Errorf("%w: a nil action", ErrOption)
+		return fmt.Errorf("%w: a nil action", ErrInvalidArgument)
 	}
 	c.action = o.action
 	return nil
@@ -57,7 +57,7 @@ type setConfig struct{ ttl time.Duration }
 // a job that is started anew: it counts once for each id, for as long as the server
 // remembers that, d, also if the latch was armed again since. A request that had not arrived yet
 // counts in whatever arming it finds: make the arming part of the id. An id that is empty
-// or has more than 256 bytes is an ErrOption, and so is a d below 45 s or above 100 years.
+// or has more than 256 bytes is an ErrInvalidArgument, and so is a d below 45 s or above 100 years.
 //
 // Cost: a script call of its own, and a key for each id. Wire: string
 // rueidisson_request:{name}:<id>, with d to live.
@@ -65,7 +65,7 @@ func WithRequestID(id string, d time.Duration) CountOption { return requestOptio
 
 // WithTTL lets the latch open by itself when d has passed, so that nobody waits for ever
 // for a party that died. Those who wait pass. It is counted in whole milliseconds,
-// rounded up. One below a millisecond or above 100 years is an ErrOption.
+// rounded up. One below a millisecond or above 100 years is an ErrInvalidArgument.
 func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
 
 type requestOption struct {
@@ -82,7 +82,7 @@ type ttlOption time.Duration
 
 func (o ttlOption) applySet(c *setConfig) error {
 	if d := time.Duration(o); d < time.Millisecond || d > core.LongestLease {
-		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, core.LongestLease)
+		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrInvalidArgument, d, core.LongestLease)
 	}
 	c.ttl = time.Duration(o)
 	return nil

@@ -86,7 +86,7 @@ func (p *participant) ask(ctx context.Context) (at arrival, err error) {
 	case err != nil:
 		return at, err
 	case len(said) == 1:
-		return at, fmt.Errorf("%w: others wait there for %d parties, not for %d", ErrOption, said[0], p.parties)
+		return at, fmt.Errorf("%w: others wait there for %d parties, not for %d", ErrInvalidArgument, said[0], p.parties)
 	case len(said) != 4:
 		return at, fmt.Errorf("arrive.lua said %v", said)
 	}
@@ -176,7 +176,7 @@ func (p *participant) giveUp(ctx context.Context, why error) (before int, err er
 	switch {
 	case err != nil || !answered:
 		p.h.e.GiveBackLater(p, p.id, p.h.e.WatchdogTimeout)
-		return 0, fmt.Errorf("%w: whether the barrier opened: %w", ErrUnknown, why)
+		return 0, fmt.Errorf("%w: whether the barrier opened: %w", ErrOutcomeUnknown, why)
 	case left.state == opened:
 		p.generation = left.generation // which it may not have been told
 		return left.arrived - 1, nil

@@ -22,7 +22,7 @@ func TestOnACluster(t *testing.T) {
 			r := rigOn(t, cluster.Client(t), name)
 			for op, do := range operations {
 				err := do(t.Context(), r.Latch)
-				require.ErrorIs(t, err, ErrOption, op)
+				require.ErrorIs(t, err, ErrInvalidArgument, op)
 				require.ErrorContains(t, err, "it has braces, and Redisson wraps the name of a latch in others", op)
 			}
 		}
@@ -40,7 +40,7 @@ func TestOnACluster(t *testing.T) {
 	})
 	t.Run("names of barriers that break slots are refused", func(t *testing.T) {
 		_, err := barrierOn(t, cluster.Client(t), "{}phase", 3).Await(t.Context())
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
 	t.Run("replies are lost around moves there and back", func(t *testing.T) { repliesAreLostAroundMoves(t, cluster) })
@@ -129,7 +129,7 @@ func (r *rig) counting() (await func()) {
 	return func() {
 		r.t.Helper()
 		if err := redistest.Done(r.t, counted); !errors.Is(err, ErrDeferred) && err != nil {
-			require.ErrorIs(r.t, err, ErrUnknown)
+			require.ErrorIs(r.t, err, ErrOutcomeUnknown)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	r.arm(3)
 	lost := proxy.DropReply(r.sent(deleteScript), 100, redistest.Silent())
 	_, err = r.Delete(t.Context())
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	lost.Cancel()
 	proxy.Restore()
 	require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond)

@@ -42,7 +42,7 @@ func sent(p *redistest.Proxy) (commands []string) {
 // refused checks an error for bad input, and that nothing was sent for it.
 func refused(t testing.TB, p *redistest.Proxy, err error, says ...string) {
 	t.Helper()
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	for _, words := range says {
 		require.ErrorContains(t, err, words)
 	}
@@ -198,7 +198,7 @@ func TestATokenThatCannotBeJoinedIsRefused(t *testing.T) {
 		"6F5C2AE5-5a3c-4d6e-9d36-0a4a0b2d8f11:1", "6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:01", "6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:99999999999999999999"} {
 		_, err := lock.ParseToken(text)
 		require.ErrorIs(t, err, lock.ErrToken, "%q", text)
-		require.ErrorIs(t, err, lock.ErrOption, "%q", text)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument, "%q", text)
 	}
 }
 

@@ -120,7 +120,7 @@
 // A lock and a fenced one are one family: they are the same hash with the same
 // messages, here and for Redisson, so they exclude each other under one name. A
 // fair lock and a read-write lock are families of their own. Under one name they
-// would not exclude or not wake each other, so mixing them is [ErrFamily], which
+// would not exclude or not wake each other, so mixing them is [ErrWrongKind], which
 // names the family that is there, wherever it can be seen: in a context that
 // carries a hold of it, while this client has a hold or a waiter of it, and on
 // the server by a read-write lock or a group that is held or by somebody who waits for a

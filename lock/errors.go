@@ -24,16 +24,16 @@ var (
 	// what the hold's operations return from then on.
 	ErrReleased = core.ErrReleased
 
-	// ErrOption says that an argument cannot be used. Nothing was sent.
-	ErrOption = core.ErrOption
+	// ErrInvalidArgument says that an argument cannot be used. Nothing was sent.
+	ErrInvalidArgument = core.ErrInvalidArgument
 
 	// ErrToken says that a text is no token, or one that must not be joined.
-	// It wraps ErrOption. Nothing was sent.
+	// It wraps ErrInvalidArgument. Nothing was sent.
 	ErrToken = tokenError{}
 
-	// ErrUnknown says that a reply was lost, and that the operation may or may
+	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may
 	// not have been done.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDeferred says that a release is not done yet, and that the client goes on
 	// trying until the server takes it, the lease ends, or the client is closed.
@@ -43,11 +43,11 @@ var (
 	// acknowledged in time; the acquire was undone.
 	ErrNotReplicated = core.ErrNotReplicated
 
-	// ErrFamily says that the name is that of a lock of another family, such as
+	// ErrWrongKind says that the name is that of an object of another kind, such as
 	// a read-write lock: the two would not exclude, or not wake, each other. The
-	// error names that family. It is seen where this client has a hold or a
+	// error names its family. It is seen where this client has a hold or a
 	// waiter of it, or the context carries one, and where it shows on the server.
-	ErrFamily = core.ErrFamily
+	ErrWrongKind = core.ErrWrongKind
 
 	// ErrStale says that a [Guard] refused a write, since a newer holder of the
 	// lock has written, or one with the same number that is another. See
@@ -62,4 +62,4 @@ var (
 type tokenError struct{}
 
 func (tokenError) Error() string { return "not a token that can be joined" }
-func (tokenError) Unwrap() error { return ErrOption }
+func (tokenError) Unwrap() error { return ErrInvalidArgument }

@@ -113,7 +113,7 @@ func ReenterOf(ctx context.Context, outer *Hold, ask locking.Ask) (hold *Hold, t
 }
 
 func otherKind(carried, own string) error {
-	return fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrFamily, carried, own)
+	return fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrWrongKind, carried, own)
 }
 
 // Inspect returns who holds the lock of the mapped name, if it is a hash with one

@@ -69,11 +69,11 @@ func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 	require.NoError(t, err, "it re-enters")
 	require.NoError(t, inner.Unlock(ctx))
 	_, err = second.Lock(ctx)
-	require.ErrorIs(t, err, ErrFamily, "of another kind: it would wait for itself")
+	require.ErrorIs(t, err, ErrWrongKind, "of another kind: it would wait for itself")
 	require.ErrorContains(t, err, `"read"`)
 
 	_, err = hold.Token(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.ErrorContains(t, err, first.Name())
 	require.ErrorContains(t, err, second.Name())
 
@@ -131,5 +131,5 @@ func TestWhatOptionsAskFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, locking.Ask{Lease: time.Second, Wait: time.Minute, Bounded: true}, ask)
 	_, err = Resolve([]LockOption{nil})
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }

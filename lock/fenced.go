@@ -30,7 +30,7 @@ var _ Locker = (*Fenced)(nil)
 // Redisson may be ahead of the present holder's.
 //
 // A Lock and a Fenced of one name exclude each other; but who holds the Lock has
-// no token, and [Fenced.Lock] under the context of such a hold is [ErrFamily].
+// no token, and [Fenced.Lock] under the context of such a hold is [ErrWrongKind].
 // [Lock.Lock] under that of a fenced hold re-enters it.
 //
 // While a cluster moves the slot of the name to another node, acquires wait: the

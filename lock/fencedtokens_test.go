@@ -208,7 +208,7 @@ func TestAPlainHoldHasNoToken(t *testing.T) {
 	require.False(t, ok)
 
 	_, err := c.FencedLock(name).Lock(ctx)
-	require.ErrorIs(t, err, lock.ErrFamily, "it would wait for itself, or go without a token")
+	require.ErrorIs(t, err, lock.ErrWrongKind, "it would wait for itself, or go without a token")
 	require.ErrorContains(t, err, `"lock"`)
 	_, err = c.FencedLock(name).TryLock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotAcquired, "they exclude each other")

@@ -48,7 +48,7 @@ func NewGuard(e *locking.Engine, key, lock string) *Guard {
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}
 	g.highest, g.gone = keys.FenceGuard(g.key), keys.Tombstones(g.key)
 	if g.bad = object.CheckName(e, g.key); g.lock == "" {
-		g.bad = fmt.Errorf("%w: empty name of the lock", ErrOption)
+		g.bad = fmt.Errorf("%w: empty name of the lock", ErrInvalidArgument)
 	}
 	return g
 }
@@ -61,9 +61,9 @@ func (g *Guard) Key() string { return g.key }
 // Cost: one script call. Wire: SET key; hash {key}:rueidisson_fence, lock ->
 // token and owner.
 // Errors: [ErrStale], as a [StaleError] with both numbers, also if the reply was
-// lost and a newer holder wrote before this was sent again; [ErrOption] for the
+// lost and a newer holder wrote before this was sent again; [ErrInvalidArgument] for the
 // zero token and one of another lock; ctx's, which bounds the round trip;
-// [ErrUnknown] if the reply was lost, when it may have been written; [ErrClosed];
+// [ErrOutcomeUnknown] if the reply was lost, when it may have been written; [ErrClosed];
 // those of Redis.
 func (g *Guard) Set(ctx context.Context, token fence.Token, value string) error {
 	return g.failed("set", g.write(ctx, setScript, token, value))
@@ -72,10 +72,10 @@ func (g *Guard) Set(ctx context.Context, token fence.Token, value string) error 
 // HSet sets fields of the hash at the key, all of them or none.
 //
 // Cost, wire and errors: as [Guard.Set], with HSET; no fields at all are an
-// ErrOption.
+// ErrInvalidArgument.
 func (g *Guard) HSet(ctx context.Context, token fence.Token, fields map[string]string) error {
 	if len(fields) == 0 {
-		return g.failed("hset", fmt.Errorf("%w: no fields", ErrOption))
+		return g.failed("hset", fmt.Errorf("%w: no fields", ErrInvalidArgument))
 	}
 	pairs := make([]string, 0, 2*len(fields))
 	for field, value := range fields {
@@ -94,7 +94,7 @@ func (g *Guard) write(ctx context.Context, by *scripts.Script, token fence.Token
 	})
 	if !answered {
 		g.buryLater(request)
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
 }
@@ -105,9 +105,9 @@ func (g *Guard) usable(ctx context.Context, token fence.Token) error {
 	switch {
 	case bad != nil:
 	case token.IsZero():
-		bad = fmt.Errorf("%w: the zero fencing token", ErrOption)
+		bad = fmt.Errorf("%w: the zero fencing token", ErrInvalidArgument)
 	case token.Lock() != g.of:
-		bad = fmt.Errorf("%w: %w: %q, and the key is guarded by %q", ErrOption, fence.ErrOtherLock, token.Lock(), g.of)
+		bad = fmt.Errorf("%w: %w: %q, and the key is guarded by %q", ErrInvalidArgument, fence.ErrOtherLock, token.Lock(), g.of)
 	}
 	return object.Usable(ctx, g.e, bad)
 }

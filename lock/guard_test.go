@@ -232,7 +232,7 @@ func TestAGuardOnAFullServerWritesNothing(t *testing.T) {
 		do(t, raw, "CONFIG", "SET", "maxmemory", "1")
 		err := of.write(t.Context(), g, tokenOf(t, "x", 9), "new")
 		require.ErrorContains(t, err, "OOM", kind)
-		require.NotErrorIs(t, err, lock.ErrUnknown, kind)
+		require.NotErrorIs(t, err, lock.ErrOutcomeUnknown, kind)
 		require.NotErrorIs(t, err, lock.ErrStale, kind)
 		full := make(chan error, 1)
 		go func() { full <- of.write(context.Background(), g, tokenOf(t, "x", 8), "of a full moment") }()
@@ -260,7 +260,7 @@ func TestASlotMovesUnderAGuard(t *testing.T) {
 		moves.Move(t, key) // and not the number beside it
 		err := of.write(t.Context(), g, tokenOf(t, "x", 9), "new")
 		require.ErrorContains(t, err, "the slot is on the move", kind)
-		require.NotErrorIs(t, err, lock.ErrUnknown, kind)
+		require.NotErrorIs(t, err, lock.ErrOutcomeUnknown, kind)
 		done := make(chan error, 1)
 		go func() { done <- of.write(context.Background(), g, tokenOf(t, "x", 8), "newer") }()
 		moves.Finish(t)

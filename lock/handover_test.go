@@ -677,7 +677,7 @@ func TestOnlyOneHoldsTheLockWhileConnectionsAreCut(t *testing.T) {
 		}
 	})
 	crowd(t, clients, rounds, func(err error) bool {
-		return !errors.Is(err, lock.ErrLost) && !errors.Is(err, lock.ErrReleased) && errors.Is(err, lock.ErrUnknown)
+		return !errors.Is(err, lock.ErrLost) && !errors.Is(err, lock.ErrReleased) && errors.Is(err, lock.ErrOutcomeUnknown)
 	})
 	close(done)
 	cutting.Wait()

@@ -75,10 +75,10 @@ func (h *Hold) Deadline() time.Time {
 // Extend makes the lease last for at least d from now; it never shortens one.
 // A watchdog hold goes on being renewed, a fixed one is still fixed.
 //
-// Cost: one script call. Errors: [ErrLost], [ErrReleased]; [ErrOption] for a
+// Cost: one script call. Errors: [ErrLost], [ErrReleased]; [ErrInvalidArgument] for a
 // lease that [WithLease] would refuse; ctx's, which bounds the round trip;
 // [ErrNotReplicated] with rueidisson.Renewals, when the lease may have grown likewise;
-// [ErrUnknown] if the reply was lost, when the lease may have grown without
+// [ErrOutcomeUnknown] if the reply was lost, when the lease may have grown without
 // this side trusting it.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	err := h.usable(ctx)
@@ -113,7 +113,7 @@ func (h *Hold) Fence() (fence.Token, bool) {
 //
 // Cost: one script call, the first time; unlocking takes two instead of one.
 // Wire: the owner field is renamed to one that shows that it may be joined.
-// Errors: as [Hold.Extend]; after [ErrUnknown] the next call settles it.
+// Errors: as [Hold.Extend]; after [ErrOutcomeUnknown] the next call settles it.
 func (h *Hold) Token(ctx context.Context) (Token, error) {
 	err := h.usable(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ type exporter interface {
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the hold had
 // ended, so that the work may have overlapped with another holder's;
 // [ErrDeferred] if the server refused or did not answer (the client goes on giving
-// the lock back until the server takes it or the lease ends), with [ErrUnknown] if it
+// the lock back until the server takes it or the lease ends), with [ErrOutcomeUnknown] if it
 // may have been done; [ErrClosed] if the client was closed before, when the lock is left
 // to its lease.
 func (h *Hold) Unlock(ctx context.Context) error {

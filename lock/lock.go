@@ -72,10 +72,10 @@ func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() 
 // client hands it over, or on re-entry. A process that waits has one
 // subscription per name, and makes one call per release.
 // Wire: hash name, field owner, value hold count; PEXPIRE = lease in ms.
-// Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
-// an error of Redis or of the network, wrapping [ErrUnknown] if the acquire
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated];
+// an error of Redis or of the network, wrapping [ErrOutcomeUnknown] if the acquire
 // may have been done (it is undone as soon as the server answers again);
-// [ErrFamily] if the name is another family's; [ErrLost] if the answers take longer than the lease.
+// [ErrWrongKind] if the name is another family's; [ErrLost] if the answers take longer than the lease.
 // Source: the reentrant lock of Redisson, RLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	ask, err := Resolve(opts)
@@ -147,8 +147,8 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 // ForceUnlock takes the lock away from whoever holds it, and reports whether
 // somebody did. A holder of this library learns it at its next renewal, a
 // third of the watchdog timeout away, or when it unlocks; until then it works
-// on, next to the lock's new holder. It is sent once: after [ErrUnknown] it
-// may have been done. It does not touch a read-write lock: that is [ErrFamily].
+// on, next to the lock's new holder. It is sent once: after [ErrOutcomeUnknown] it
+// may have been done. It does not touch a read-write lock: that is [ErrWrongKind].
 //
 // Cost: one script call. Wire: DEL name, and the release message.
 // Source: RLock.forceUnlock.
@@ -192,7 +192,7 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 
 // Holder returns who holds the lock at this moment, as the master sees it; its
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
-// [ErrClosed], [ErrOption], [ErrFamily], and those of Redis.
+// [ErrClosed], [ErrInvalidArgument], [ErrWrongKind], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 	h, err := ask(ctx, l, func() (Holder, error) { return l.p.inspect(ctx) })
 	return h, l.failed("inspect", err)

@@ -180,7 +180,7 @@ func TestALostReplyToForceUnlockIsUnknownAndNotRepeated(t *testing.T) {
 		f.proxy.ResetLog()
 		f.proxy.DropReply(f.script("force"), 1, how...)
 		_, err = f.lock.ForceUnlock(t.Context())
-		require.ErrorIs(t, err, lock.ErrUnknown)
+		require.ErrorIs(t, err, lock.ErrOutcomeUnknown)
 		require.Equal(t, 1, f.proxy.Count(f.script("force")))
 	})
 }
@@ -254,7 +254,7 @@ func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 	f.proxy.ResetLog()
 	late := f.proxy.HoldRequest(f.script("unlock"))
 	f.proxy.DropReply(f.script("unlock"), 3)
-	require.ErrorIs(t, joined.Unlock(t.Context()), lock.ErrUnknown)
+	require.ErrorIs(t, joined.Unlock(t.Context()), lock.ErrOutcomeUnknown)
 	late.Await(t)
 	require.Eventually(t, func() bool { return f.proxy.Count(f.script("unlock")) == 5 }, redistest.Soon, time.Millisecond)
 	require.Equal(t, 1, f.holder().Count)

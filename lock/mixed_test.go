@@ -83,11 +83,11 @@ func mixing(t *testing.T, c *rueidisson.Client, raw rueidis.Client, family strin
 			continue // the hash of a fair lock is that of a lock
 		}
 		err := ask(t.Context(), l)
-		require.ErrorIs(t, err, lock.ErrFamily, op)
-		require.ErrorIs(t, err, rueidisson.ErrFamily, op)
+		require.ErrorIs(t, err, lock.ErrWrongKind, op)
+		require.ErrorIs(t, err, rueidisson.ErrWrongKind, op)
 		require.ErrorContains(t, err, l.Name(), op)
 		require.ErrorContains(t, err, `"`+family+`"`, op)
-		require.NotErrorIs(t, err, lock.ErrUnknown, op)
+		require.NotErrorIs(t, err, lock.ErrOutcomeUnknown, op)
 	}
 	for _, key := range []string{l.Name(), "redisson_lock_queue:{" + l.Name() + "}"} {
 		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(key).Build()).Error())
@@ -112,7 +112,7 @@ func TestAWaiterLearnsThatAnotherFamilyHasTakenTheName(t *testing.T) {
 			del(t, raw, l.Name())
 			require.NoError(t, there.set(t.Context(), raw, l.Name()))
 			require.NoError(t, raw.Do(t.Context(), raw.B().Publish().Channel("redisson_lock__channel:{"+l.Name()+"}").Message("0").Build()).Error())
-			require.ErrorIs(t, await(t, waiting).err, lock.ErrFamily)
+			require.ErrorIs(t, await(t, waiting).err, lock.ErrWrongKind)
 		})
 	}
 }

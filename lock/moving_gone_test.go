@@ -40,7 +40,7 @@ func TestARefusalBehindALostReplyIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("OOM")
 	_, err := doubted(locking.Tried{}, refusal)
-	require.ErrorIs(t, err, core.ErrUnknown)
+	require.ErrorIs(t, err, core.ErrOutcomeUnknown)
 	require.ErrorIs(t, err, refusal)
 	tried, err := doubted(locking.Tried{Free: true}, nil)
 	require.NoError(t, err)

@@ -22,20 +22,20 @@ type LockOption interface {
 // TryLock answers after one round trip. If nothing was heard of the lock by then,
 // from a silent server or with a d below a round trip, that is no ErrNotAcquired,
 // as nobody knows whether the lock is held: the error is [context.DeadlineExceeded]
-// as a rule, else what was heard of the server. A negative d is an ErrOption.
+// as a rule, else what was heard of the server. A negative d is an ErrInvalidArgument.
 func WithWait(d time.Duration) TryOption { return waitOption(d) }
 
 // WithLease gives the hold a fixed lease: the watchdog does not renew it, and
 // it is lost when d has passed, less a margin of d/20 (at least 2 ms). On a
 // re-entry it asks that the hold lasts for at least d from now on; it never
-// shortens one. A lease below 10 ms or above 100 years is an ErrOption.
+// shortens one. A lease below 10 ms or above 100 years is an ErrInvalidArgument.
 func WithLease(d time.Duration) LockOption { return leaseOption(d) }
 
 type waitOption time.Duration
 
 func (o waitOption) applyTry(ask *locking.Ask) error {
 	if o < 0 {
-		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
+		return fmt.Errorf("%w: wait %v is negative", ErrInvalidArgument, time.Duration(o))
 	}
 	ask.Wait = time.Duration(o)
 	return nil

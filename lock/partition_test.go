@@ -138,7 +138,7 @@ func TestOptionOfReplicaAcksNamesWhatItKnows(t *testing.T) {
 	t.Parallel()
 	_, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{redistest.Shared(t).Addr()}},
 		rueidisson.WithReplicaAcks(1, time.Second, rueidisson.Acked(2)))
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 }
 
 // TestMasterThatGoesOnAloneIsWarnedOfOnce reads the log of a client that is made.

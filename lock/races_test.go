@@ -158,7 +158,7 @@ func TestAnAcquireWhoseAcknowledgementCannotBeAskedForIsUndone(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	_, err = c.Lock("x").Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrUnknown)
+	require.ErrorIs(t, err, lock.ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "NOPERM")
 	require.Eventually(t, func() bool {
 		n, err := raw.Do(t.Context(), raw.B().Exists().Key("x").Build()).AsInt64()

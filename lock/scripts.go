@@ -97,7 +97,7 @@ func (p *protocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, e
 	answer, err := p.e.Run(ctx, acquiring, on, args)
 	if send.Moving(err) && p.left(ctx) == nil {
 		t, moving := p.acquireMoving(ctx, owner, lease)
-		if errors.Is(err, core.ErrUnknown) {
+		if errors.Is(err, core.ErrOutcomeUnknown) {
 			return doubted(t, moving)
 		}
 		return t, moving
@@ -121,8 +121,8 @@ func (p *protocol) left(ctx context.Context) error {
 // yet.
 func doubted(t locking.Tried, err error) (locking.Tried, error) {
 	t.Replayed = true
-	if err != nil && !errors.Is(err, core.ErrUnknown) {
-		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
+	if err != nil && !errors.Is(err, core.ErrOutcomeUnknown) {
+		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	}
 	return t, err
 }
@@ -139,12 +139,12 @@ func (p *protocol) acquireMoving(ctx context.Context, owner string, length time.
 		return won, err
 	}
 	if err := p.left(ctx); err != nil {
-		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrUnknown, err) // it holds, for a moment
+		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err) // it holds, for a moment
 	}
 	keys, args := lease.LockRenewal.Add(nil, nil, p.Key(), owner, length)
 	answer, err = p.e.Run(ctx, lease.LockRenewal.Script, keys, args)
 	if err != nil {
-		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrUnknown, err) // likewise
+		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err) // likewise
 	}
 	renewed, err := answer.AsIntSlice()
 	return locking.Tried{
@@ -166,7 +166,7 @@ func (p *protocol) acquireAcked(ctx context.Context, owner string, by *scripts.S
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrOutcomeUnknown, err, undo)
 	}
 	return locking.Tried{}, err
 }

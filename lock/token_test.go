@@ -47,7 +47,7 @@ func TestParseTokenRefuses(t *testing.T) {
 			t.Parallel()
 			_, err := ParseToken(text)
 			assert.ErrorIs(t, err, ErrToken)
-			assert.ErrorIs(t, err, ErrOption)
+			assert.ErrorIs(t, err, ErrInvalidArgument)
 		})
 	}
 }
@@ -80,7 +80,7 @@ func FuzzParseToken(f *testing.F) {
 			return
 		}
 		require.ErrorIs(t, err, ErrToken)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		if id, parsed := owner.Parse(text); parsed == nil {
 			require.Equal(t, owner.Private, id.Class(), "refused for no reason: %v", err)
 			return

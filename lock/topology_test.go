@@ -78,7 +78,7 @@ func refusesBrokenNames(t *testing.T, cluster *redistest.Cluster) {
 	}
 	for _, name := range []string{"{}order", "order}42", "order{42", "}{", "a{}b{c}"} {
 		for op, err := range everyOperation(t.Context(), c.Lock(name), javaToken(t)) {
-			require.ErrorIs(t, err, lock.ErrOption, op)
+			require.ErrorIs(t, err, lock.ErrInvalidArgument, op)
 			require.ErrorIs(t, err, keys.ErrSlot, op)
 			require.ErrorContains(t, err, name, op)
 		}
@@ -172,7 +172,7 @@ func confirms(t *testing.T, s shard) {
 	_, err := l.Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotReplicated)
 	require.ErrorContains(t, err, l.Name())
-	require.NotErrorIs(t, err, lock.ErrUnknown)
+	require.NotErrorIs(t, err, lock.ErrOutcomeUnknown)
 	require.Empty(t, ownersOf(t, master, l.Name()), "the acquire was undone")
 	_, err = l.TryLock(t.Context(), lock.WithWait(soon))
 	require.ErrorIs(t, err, lock.ErrNotReplicated, "it is not waited for")

@@ -24,7 +24,7 @@ type inspected interface {
 // one.
 //
 // Cost: one question to each member, all in one round trip. Errors: those of the
-// members, which name them; [ErrOption].
+// members, which name them; [ErrInvalidArgument].
 // Source: no method of Redisson's, whose multi lock has no such question.
 func (m *MultiLock) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := m.holder(ctx)
@@ -48,7 +48,7 @@ func (m *MultiLock) Remaining(ctx context.Context) (time.Duration, error) {
 
 // ForceUnlock takes each member away from whoever holds it, also from a holder of that
 // member alone, and reports whether somebody held one. A holder of this library learns
-// it as [lock.Lock.ForceUnlock] says. Each member is asked once: after [ErrUnknown] it
+// it as [lock.Lock.ForceUnlock] says. Each member is asked once: after [ErrOutcomeUnknown] it
 // may have been done. An error of one member does not keep the others from being
 // taken.
 //
@@ -93,7 +93,7 @@ func (m *MultiLock) askable(ctx context.Context) error {
 // Cost: one question to each member, all in one round trip. A member that does not
 // answer within [WithMemberTimeout] is not waited for, if the others decide.
 // Errors: ctx's; those of the members, if they stand in the way of a decision;
-// [ErrClosed]; [ErrOption].
+// [ErrClosed]; [ErrInvalidArgument].
 // Source: no method of Redisson's, whose red lock has no such question.
 func (r *RedLock) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := r.holder(ctx)
@@ -119,7 +119,7 @@ func (r *RedLock) Remaining(ctx context.Context) (time.Duration, error) {
 // held. A quorum that answers is enough: no holder has a quorum then. A holder of this
 // library learns it as [lock.Lock.ForceUnlock] says. While it has a quorum left it asks
 // again for a member that it has lost, and keeps its hold if that is still free. Each
-// member is asked once: after [ErrUnknown] it may have been done. A request that is on its
+// member is asked once: after [ErrOutcomeUnknown] it may have been done. A request that is on its
 // way when ForceUnlock returns may still arrive.
 //
 // Cost: one script call for each member, all in one round trip. Wire: that of the
@@ -202,7 +202,7 @@ func (m member) inspected() (inspected, error) {
 	if l, is := m.Locker.(inspected); is {
 		return l, nil
 	}
-	return nil, fmt.Errorf("%w: %T does not say who holds it", ErrOption, m.Locker)
+	return nil, fmt.Errorf("%w: %T does not say who holds it", ErrInvalidArgument, m.Locker)
 }
 
 // inquire asks every member at once. It returns the answers, in the order in which they

@@ -60,7 +60,7 @@ func TestMultiLockIsAskedAndForced(t *testing.T) {
 	_, err = here.Locked(ended)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = multilock.Multi().ForceUnlock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }
 
 // TestRedLockIsAskedAndForced counts members: a quorum that is held is a holder, and a

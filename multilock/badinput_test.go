@@ -58,11 +58,11 @@ func TestMembersThatCannotBeUsedAreRefused(t *testing.T) {
 			proxy.ResetLog()
 			for _, all := range []lock.Locker{multilock.Multi(of.locks...), c.MultiLock(of.locks...)} {
 				_, err := all.Lock(t.Context())
-				require.ErrorIs(t, err, lock.ErrOption)
+				require.ErrorIs(t, err, lock.ErrInvalidArgument)
 				require.ErrorContains(t, err, of.says)
 				_, err = all.TryLock(t.Context())
-				require.ErrorIs(t, err, lock.ErrOption)
-				require.ErrorIs(t, lock.Do(t.Context(), all, func(context.Context) error { panic("not reached") }), lock.ErrOption)
+				require.ErrorIs(t, err, lock.ErrInvalidArgument)
+				require.ErrorIs(t, lock.Do(t.Context(), all, func(context.Context) error { panic("not reached") }), lock.ErrInvalidArgument)
 			}
 			require.Empty(t, sent(proxy), "nothing is sent")
 		})
@@ -78,11 +78,11 @@ func TestCallsThatCannotBeUsedAreRefused(t *testing.T) {
 	proxy.ResetLog()
 	for _, option := range []lock.TryOption{lock.WithLease(time.Millisecond), lock.WithWait(-1), nil} {
 		_, err := both.TryLock(t.Context(), option)
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		require.ErrorContains(t, err, `"one", "two"`)
 	}
 	_, err := both.Lock(nil) //lint:ignore SA1012 nil is what is tested
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.Empty(t, sent(proxy), "nothing is sent")
 }
 
@@ -93,6 +93,6 @@ func TestNamesThatDoNotKeepTogetherAreRefusedOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	_, err = multilock.Multi(c.Lock("good"), c.Lock("a{b")).Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	requireFree(t, multilock.Multi(c.Lock("good"), c.Lock("of another slot")))
 }

@@ -111,7 +111,7 @@
 // time was read that its request contains, also if that is sent several times.
 //
 // A name is that of a group, or of a lock, and not of both: a lock of the name of
-// a group that is held is [lock.ErrFamily], and so is the group of a lock that is.
+// a group that is held is [lock.ErrWrongKind], and so is the group of a lock that is.
 // Those who only wait are not seen.
 //
 // # In Redis

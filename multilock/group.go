@@ -45,12 +45,12 @@ func (g *Group) TryLock(ctx context.Context, values ...string) (*lock.Hold, erro
 }
 
 // Of returns a handle on the lock of these values: a [lock.Locker]. It asks
-// nobody. No values are the [ErrOption] of its operations; one that is given
+// nobody. No values are the [ErrInvalidArgument] of its operations; one that is given
 // twice counts once.
 func (g *Group) Of(values ...string) *Values {
 	v := &Values{g: g, p: newGroupProtocol(g.e, g.mapped, values), bad: g.bad}
 	if v.bad == nil && len(values) == 0 {
-		v.bad = fmt.Errorf("%w: no values", ErrOption)
+		v.bad = fmt.Errorf("%w: no values", ErrInvalidArgument)
 	}
 	return v
 }
@@ -88,7 +88,7 @@ func (v *Values) handles() []lock.Handle {
 // lock, renewed until it is unlocked unless [lock.WithLease] is given.
 //
 // Under a context that carries a hold of all of the values, Lock re-enters that
-// hold; of some of them only, it is an [ErrOption], since it would wait for
+// hold; of some of them only, it is an [ErrInvalidArgument], since it would wait for
 // itself.
 //
 // Those who wait for the same values queue in their process. They are woken when
@@ -98,7 +98,7 @@ func (v *Values) handles() []lock.Handle {
 // Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8
 // bytes in base64, with the owner, f:<owner>:expire_time with the end of the
 // lease in ms by the clock of the client, and f:<owner>:lock_count.
-// Errors: as [lock.Lock.Lock]; [lock.ErrFamily] if the name is that of a lock.
+// Errors: as [lock.Lock.Lock]; [lock.ErrWrongKind] if the name is that of a lock.
 // Source: Redisson's RLock of getMultiLock(group, values), with a string codec.
 func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
 	ask, err := lock.Resolve(opts)
@@ -145,10 +145,10 @@ func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	for i, h := range v.handles() {
 		_, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)
 		if kind, _ := lock.Carried(ctx, h.Engine, h.Key.Name, ""); hold == nil && kind != "" && !strings.HasPrefix(kind, "group ") {
-			return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrFamily, kind)
+			return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrWrongKind, kind)
 		}
 		if i > 0 && hold != outer {
-			return nil, fmt.Errorf("%w: the context carries a hold of some of the values", ErrOption)
+			return nil, fmt.Errorf("%w: the context carries a hold of some of the values", ErrInvalidArgument)
 		}
 		outer = hold
 	}

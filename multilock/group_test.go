@@ -124,14 +124,14 @@ func TestValuesUnderTheContextOfAHold(t *testing.T) {
 	inner, err := g.TryLock(ctx, "b")
 	require.NoError(t, err, "what it has is re-entered")
 	_, err = g.TryLock(ctx, "b", "c")
-	require.ErrorIs(t, err, lock.ErrOption, "of some only, it would wait for itself")
+	require.ErrorIs(t, err, lock.ErrInvalidArgument, "of some only, it would wait for itself")
 	other, err := g.TryLock(ctx, "c")
 	require.NoError(t, err)
 	deeper := other.Context(ctx)
 	again, err := g.TryLock(deeper, "a")
 	require.NoError(t, err, "an inner hold of other values hides nothing")
 	_, err = c.Lock(name).TryLock(ctx)
-	require.ErrorIs(t, err, lock.ErrFamily)
+	require.ErrorIs(t, err, lock.ErrWrongKind)
 	for _, h := range []*lock.Hold{again, other, outer} {
 		require.NoError(t, h.Unlock(t.Context()))
 	}
@@ -164,20 +164,20 @@ func TestAGroupThatCannotBeUsedIsRefused(t *testing.T) {
 	c := open(t, proxy.Addr())
 	proxy.ResetLog()
 	_, err := c.LockGroup("").Lock(t.Context(), "a")
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	_, err = c.LockGroup("a").Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, "no values")
 	_, err = c.LockGroup("a").Of("b").TryLock(t.Context(), lock.WithLease(1))
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	_, err = c.LockGroup("a").Lock(nil, "b") //lint:ignore SA1012 nil is what is tested
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.Empty(t, sent(proxy))
 
 	name := redistest.Name(t)
 	hold := take(t, open(t, redistest.Shared(t).Addr()).Lock(name))
 	_, err = c.LockGroup(name).TryLock(t.Context(), "a")
-	require.ErrorIs(t, err, lock.ErrFamily)
+	require.ErrorIs(t, err, lock.ErrWrongKind)
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 

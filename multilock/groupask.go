@@ -23,7 +23,7 @@ var (
 // has it.
 //
 // Cost: one script call, which is linear in the values. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrOption], and those of Redis.
+// [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
 // Source: no method of Redisson's, which has no such question for this lock.
 func (v *Values) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := v.holder(ctx)
@@ -47,7 +47,7 @@ func (v *Values) Remaining(ctx context.Context) (time.Duration, error) {
 // ForceUnlock takes the values away from whoever holds them, and reports whether
 // somebody did. A holder keeps what else it holds of the group until it learns of
 // it, at its next renewal or when it unlocks: then its hold is lost, and the rest is
-// given back or left to its lease. It is sent once: after [lock.ErrUnknown] it may
+// given back or left to its lease. It is sent once: after [lock.ErrOutcomeUnknown] it may
 // have been done.
 //
 // Cost: one script call, which is linear in the values. Wire: HDEL of the fields of

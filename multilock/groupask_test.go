@@ -57,5 +57,5 @@ func TestGroupIsAskedAndForced(t *testing.T) {
 	_, err = here.Of("a").Locked(ended)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = here.Of().ForceUnlock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }

@@ -112,7 +112,7 @@ func (p *groupProtocol) acquireAcked(ctx context.Context, owner string, on, args
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", core.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrOutcomeUnknown, err, undo)
 	}
 	return locking.Tried{}, err
 }

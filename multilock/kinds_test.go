@@ -66,7 +66,7 @@ func TestMembersMayBeOfAnyKind(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 	requireFree(t, there)
 	_, err := multilock.Multi(mine["read"], open(t, server.Addr()).Lock("other"), mine["write"], mine["read"]).Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }
 
 // Both sides of a read-write lock are one lock: no hold could have both.
@@ -74,7 +74,7 @@ func TestBothSidesOfOneLockAreTheSameTwice(t *testing.T) {
 	t.Parallel()
 	rw := open(t, redistest.Shared(t).Addr()).RWLock(redistest.Name(t))
 	_, err := multilock.Multi(rw.Read(), rw.Write()).Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, "twice")
 }
 

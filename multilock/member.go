@@ -31,7 +31,7 @@ type identified interface {
 // on several servers, stay as they were given.
 func membersOf(lockers []lock.Locker) ([]member, error) {
 	if len(lockers) == 0 {
-		return nil, fmt.Errorf("%w: no locks", ErrOption)
+		return nil, fmt.Errorf("%w: no locks", ErrInvalidArgument)
 	}
 	members := make([]member, len(lockers))
 	for i, l := range lockers {
@@ -41,7 +41,7 @@ func membersOf(lockers []lock.Locker) ([]member, error) {
 		}
 		// No hold can have both of two locks of one client and one name.
 		if slices.ContainsFunc(members[:i], func(other member) bool { return m.e == other.e && m.key.Name == other.key.Name }) {
-			return nil, fmt.Errorf("%w: %q is given twice", ErrOption, l.Name())
+			return nil, fmt.Errorf("%w: %q is given twice", ErrInvalidArgument, l.Name())
 		}
 		members[i] = m
 	}
@@ -51,14 +51,14 @@ func membersOf(lockers []lock.Locker) ([]member, error) {
 
 func memberOf(l lock.Locker) (m member, err error) {
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return m, fmt.Errorf("%w: a nil lock", ErrOption)
+		return m, fmt.Errorf("%w: a nil lock", ErrInvalidArgument)
 	}
 	if _, several := l.(interface{ members() []member }); several {
-		return m, fmt.Errorf("%w: %q is a lock of several already", ErrOption, l.Name())
+		return m, fmt.Errorf("%w: %q is a lock of several already", ErrInvalidArgument, l.Name())
 	}
 	known, ours := l.(identified)
 	if !ours {
-		return m, fmt.Errorf("%w: %T is not a lock of this library", ErrOption, l)
+		return m, fmt.Errorf("%w: %T is not a lock of this library", ErrInvalidArgument, l)
 	}
 	m.Locker = l
 	m.e, m.key = known.Identity()

@@ -30,12 +30,12 @@ func TestALockAndAGroupOfOneNameRefuseEachOther(t *testing.T) {
 			group := take(t, here.LockGroup(name).Of("a"))
 			for _, c := range []*rueidisson.Client{here, there} {
 				_, err := of(c, name).TryLock(bounded(t))
-				require.ErrorIs(t, err, lock.ErrFamily)
+				require.ErrorIs(t, err, lock.ErrWrongKind)
 				_, err = of(c, name).Lock(bounded(t))
-				require.ErrorIs(t, err, lock.ErrFamily)
+				require.ErrorIs(t, err, lock.ErrWrongKind)
 				if forced, is := of(c, name).(*lock.Lock); is {
 					_, err = forced.ForceUnlock(t.Context())
-					require.ErrorIs(t, err, lock.ErrFamily)
+					require.ErrorIs(t, err, lock.ErrWrongKind)
 				}
 			}
 			require.NoError(t, group.Err())
@@ -44,9 +44,9 @@ func TestALockAndAGroupOfOneNameRefuseEachOther(t *testing.T) {
 			hold := take(t, of(here, name))
 			for _, c := range []*rueidisson.Client{here, there} {
 				_, err := c.LockGroup(name).TryLock(bounded(t), "a")
-				require.ErrorIs(t, err, lock.ErrFamily)
+				require.ErrorIs(t, err, lock.ErrWrongKind)
 				_, err = c.LockGroup(name).Lock(bounded(t), "a", "b")
-				require.ErrorIs(t, err, lock.ErrFamily)
+				require.ErrorIs(t, err, lock.ErrWrongKind)
 			}
 			require.NoError(t, hold.Unlock(t.Context()))
 			requireFree(t, here.LockGroup(name).Of("a"))

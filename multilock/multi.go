@@ -22,7 +22,7 @@ type MultiLock struct {
 // among those that have one name in Redis, on several servers: these everybody
 // has to give in the same order.
 //
-// It asks nobody. What cannot be used is the [ErrOption] of its operations: no
+// It asks nobody. What cannot be used is the [ErrInvalidArgument] of its operations: no
 // lock, a nil one, one of another library, the same lock twice (by client and
 // name in Redis), another lock of several.
 func Multi(locks ...lock.Locker) *MultiLock {
@@ -54,7 +54,7 @@ func (m *MultiLock) Name() string { return names(m.all) }
 // Cost: one script call for each member, all in one round trip, if they are
 // free; each wait costs what it costs at that member, and another round trip.
 // Wire: that of the members, and no more.
-// Errors: those of the members, which they name; [ErrOption].
+// Errors: those of the members, which they name; [ErrInvalidArgument].
 // Source: RedissonMultiLock.lock.
 func (m *MultiLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
 	ask, err := lock.Resolve(opts)

@@ -265,7 +265,7 @@ func TestAHoldOfSeveralHasNoToken(t *testing.T) {
 	a, b, _ := three(t, open(t, redistest.Shared(t).Addr()), redistest.Name(t))
 	hold := take(t, multilock.Multi(a, b))
 	_, err := hold.Token(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, a.Name())
 	require.ErrorContains(t, err, b.Name())
 	require.NoError(t, hold.Unlock(t.Context()))

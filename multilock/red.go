@@ -51,7 +51,7 @@ func (o redOption) applyRed(r *RedLock) error { return o(r) }
 func WithMemberTimeout(d time.Duration) RedOption {
 	return redOption(func(r *RedLock) error {
 		if d < time.Millisecond {
-			return fmt.Errorf("%w: member timeout %v is below 1ms", ErrOption, d)
+			return fmt.Errorf("%w: member timeout %v is below 1ms", ErrInvalidArgument, d)
 		}
 		r.limit = d
 		return nil
@@ -67,7 +67,7 @@ func WithMemberTimeout(d time.Duration) RedOption {
 func WithRestartGuard(d time.Duration) RedOption {
 	return redOption(func(r *RedLock) error {
 		if d < 0 {
-			return fmt.Errorf("%w: restart guard %v is negative", ErrOption, d)
+			return fmt.Errorf("%w: restart guard %v is negative", ErrInvalidArgument, d)
 		}
 		r.guard = d
 		return nil
@@ -78,7 +78,7 @@ func WithRestartGuard(d time.Duration) RedOption {
 // to be held: at least three, on servers that are independent of each other,
 // each by a client of its own.
 //
-// It asks nobody. What cannot be used is the [ErrOption] of its operations: what
+// It asks nobody. What cannot be used is the [ErrInvalidArgument] of its operations: what
 // [Multi] refuses, fewer than three, two of one client.
 func Red(locks ...lock.Locker) *RedLock {
 	members, err := membersOf(locks)
@@ -94,18 +94,18 @@ func Red(locks ...lock.Locker) *RedLock {
 
 func independent(members []member) error {
 	if len(members) < fewest {
-		return fmt.Errorf("%w: a red lock of %d, which needs %d at least", ErrOption, len(members), fewest)
+		return fmt.Errorf("%w: a red lock of %d, which needs %d at least", ErrInvalidArgument, len(members), fewest)
 	}
 	for i, m := range members {
 		if j := slices.IndexFunc(members[:i], func(other member) bool { return other.e == m.e }); j >= 0 {
-			return fmt.Errorf("%w: %q and %q of a red lock are of one client", ErrOption, members[j].Name(), m.Name())
+			return fmt.Errorf("%w: %q and %q of a red lock are of one client", ErrInvalidArgument, members[j].Name(), m.Name())
 		}
 	}
 	return nil
 }
 
 // With returns a handle on the same lock with other settings. A value that
-// cannot be used is the [ErrOption] of its operations.
+// cannot be used is the [ErrInvalidArgument] of its operations.
 func (r *RedLock) With(opts ...RedOption) *RedLock {
 	with := *r
 	with.bad = cmp.Or(with.bad, object.Apply(&with, opts, RedOption.applyRed))
@@ -142,7 +142,7 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 // cluster). Unlocking: one for each, all at once.
 // Wire: that of the members, and no more.
 // Errors: ctx's error and cause; [ErrClosed] if the client of any member is
-// closed; [ErrOption]; those of the members, if they stand in the way of a
+// closed; [ErrInvalidArgument]; those of the members, if they stand in the way of a
 // quorum for longer than a watchdog timeout, the longest of the clients'. All who
 // wait for these members in the process give up together. What restarted lately
 // is a [*RestartedError].
@@ -168,7 +168,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err e
 		err = r.bad
 	}
 	if err == nil && ask.Lease > 0 && ask.Lease < shortestLease {
-		err = fmt.Errorf("%w: lease %v of a red lock is below %v", ErrOption, ask.Lease, shortestLease)
+		err = fmt.Errorf("%w: lease %v of a red lock is below %v", ErrInvalidArgument, ask.Lease, shortestLease)
 	}
 	if err == nil {
 		err = usable(ctx, r.all)

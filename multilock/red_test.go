@@ -449,13 +449,13 @@ func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy.ResetLog()
 			_, err := of.lock.TryLock(t.Context(), of.opts...)
-			require.ErrorIs(t, err, lock.ErrOption)
+			require.ErrorIs(t, err, lock.ErrInvalidArgument)
 			require.ErrorContains(t, err, of.says)
 			require.Empty(t, sent(proxy), "nothing is sent")
 		})
 	}
 	_, err := multilock.Multi(multilock.Red(good...)).Lock(t.Context())
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }
 
 // Without a quorum that answers, the wait is borne for a watchdog timeout.

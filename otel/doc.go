@@ -93,20 +93,19 @@
 //
 // error.type is absent where there was no error, and else one of
 //
-//	unknown            the reply was lost; it may have been done
+//	outcome_unknown    the reply was lost; it may have been done
 //	deferred           it is not done yet, and the client goes on trying
 //	canceled           the caller's context was canceled
 //	unreached          a wait has ended while the server was not reached
 //	timeout            the caller's deadline, or its wait, was over
 //	closed             the client was closed
-//	moving             the slot of the name moves to another server, for longer than a call waits
+//	slot_moving        the slot of the name moves to another server, for longer than a call waits
 //	lost               the hold was lost
 //	released           the hold was released before
 //	broken             a party of the barrier's generation gave up or died
 //	not_set            nobody has set how many permits the semaphore has
 //	not_acquired       the lock was busy: an answer, not a fault
 //	not_replicated     too few replicas acknowledged
-//	family             the name is that of a lock of another family
 //	notice             a sequence goes on: something was missed, or cannot be read
 //	wrong_kind         the name is that of an object of another kind
 //	token              a text that is no token, or one that must not be joined
@@ -135,7 +134,7 @@
 //	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded
-//	option             an argument that cannot be used
+//	invalid_argument   an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis
 //
 // the first of these that the error wraps.

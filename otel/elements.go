@@ -58,7 +58,7 @@ var _ rueidisson.QueueObserver = (*observer)(nil)
 //	stop, err := otel.ObserveLength("orders", orders.Len)
 //
 // One process of a fleet is enough. What cannot be found out is left out of that collection.
-// name is the value of rueidisson.queue. Errors: [rueidisson.ErrOption]; that of a meter
+// name is the value of rueidisson.queue. Errors: [rueidisson.ErrInvalidArgument]; that of a meter
 // provider which refuses an instrument.
 func ObserveLength(name string, length func(context.Context) (int64, error), opts ...Option) (stop func() error, err error) {
 	return observe("rueidisson.queue.length", "Number of elements of a queue, a stream or a topic.", length, opts, queueKey.String(name))
@@ -78,7 +78,7 @@ func observe(gauge, description string, ask func(context.Context) (int64, error)
 		return nil, err
 	}
 	if ask == nil {
-		return nil, fmt.Errorf("%w: nothing to ask for %s", rueidisson.ErrOption, gauge)
+		return nil, fmt.Errorf("%w: nothing to ask for %s", rueidisson.ErrInvalidArgument, gauge)
 	}
 	m := c.meters.Meter(scope)
 	g, err := m.Int64ObservableGauge(gauge, metric.WithUnit("{element}"), metric.WithDescription(description))

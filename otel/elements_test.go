@@ -145,7 +145,7 @@ func TestLengthAndLagAreAskedForAtEachCollection(t *testing.T) {
 	failure = nil
 	require.Empty(t, collect())
 	_, err = otel.ObserveLag("orders", "billing", nil)
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 	_, err = otel.ObserveLength("orders", ask, otel.Option(nil))
-	require.ErrorIs(t, err, rueidisson.ErrOption)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 }

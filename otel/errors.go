@@ -26,21 +26,20 @@ var types = []struct {
 	of   error
 	name string
 }{
-	{rueidisson.ErrUnknown, "unknown"},
+	{rueidisson.ErrOutcomeUnknown, "outcome_unknown"},
 	{rueidisson.ErrDeferred, "deferred"},
 	{context.Canceled, "canceled"},
 	{rueidisson.ErrUnreached, "unreached"},
 	{context.DeadlineExceeded, "timeout"},
 	{rueidisson.ErrClosed, "closed"},
 	{reliable.ErrCancelled, "cancelled"},
-	{rueidisson.ErrMoving, "moving"},
+	{rueidisson.ErrSlotMoving, "slot_moving"},
 	{lock.ErrLost, "lost"},
 	{lock.ErrReleased, "released"},
 	{latch.ErrBroken, "broken"},
 	{semaphore.ErrNotSet, "not_set"},
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
-	{lock.ErrFamily, "family"},
 	{rueidisson.ErrWrongKind, "wrong_kind"},
 	{lock.ErrToken, "token"},
 	{lock.ErrStale, "stale"},
@@ -73,7 +72,7 @@ var types = []struct {
 	{rmap.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},
-	{rueidisson.ErrOption, "option"},
+	{rueidisson.ErrInvalidArgument, "invalid_argument"},
 	{rueidisson.ErrNotice, "notice"}, // last: most notices say more
 }
 

@@ -31,46 +31,46 @@ import (
 // attribute has for it.
 var named = map[string]map[string]error{
 	"": {
-		"closed": rueidisson.ErrClosed, "option": rueidisson.ErrOption, "family": rueidisson.ErrFamily, "unknown": rueidisson.ErrUnknown,
-		"moving": rueidisson.ErrMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
+		"closed": rueidisson.ErrClosed, "invalid_argument": rueidisson.ErrInvalidArgument, "outcome_unknown": rueidisson.ErrOutcomeUnknown,
+		"slot_moving": rueidisson.ErrSlotMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
 		"notice": rueidisson.ErrNotice, "unreached": rueidisson.ErrUnreached,
 	},
-	"codec": {"option": codec.ErrOption, "decode": codec.ErrDecode},
-	"latch": {"broken": latch.ErrBroken, "lost": latch.ErrLost, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
+	"codec": {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
+	"latch": {"broken": latch.ErrBroken, "lost": latch.ErrLost, "invalid_argument": latch.ErrInvalidArgument, "outcome_unknown": latch.ErrOutcomeUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
 	"lock": {
-		"not_acquired": lock.ErrNotAcquired, "lost": lock.ErrLost, "released": lock.ErrReleased, "option": lock.ErrOption,
-		"token": lock.ErrToken, "unknown": lock.ErrUnknown, "not_replicated": lock.ErrNotReplicated, "family": lock.ErrFamily,
+		"not_acquired": lock.ErrNotAcquired, "lost": lock.ErrLost, "released": lock.ErrReleased, "invalid_argument": lock.ErrInvalidArgument,
+		"token": lock.ErrToken, "outcome_unknown": lock.ErrOutcomeUnknown, "not_replicated": lock.ErrNotReplicated, "wrong_kind": lock.ErrWrongKind,
 		"stale": lock.ErrStale, "closed": lock.ErrClosed, "deferred": lock.ErrDeferred,
 	},
 	"multilock": {
 		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
-		"option": multilock.ErrOption, "unknown": multilock.ErrUnknown, "closed": multilock.ErrClosed,
+		"invalid_argument": multilock.ErrInvalidArgument, "outcome_unknown": multilock.ErrOutcomeUnknown, "closed": multilock.ErrClosed,
 	},
 	"queue": {
-		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "option": queue.ErrOption,
-		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed, "pending": queue.ErrPending, "lost": queue.ErrLost,
+		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "invalid_argument": queue.ErrInvalidArgument,
+		"outcome_unknown": queue.ErrOutcomeUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed, "pending": queue.ErrPending, "lost": queue.ErrLost,
 	},
 	"queue/reliable": {
 		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
 		"settled": reliable.ErrSettled, "not_found": reliable.ErrNotFound, "taken": reliable.ErrTaken, "pending": reliable.ErrPending,
-		"buried": reliable.ErrBuried, "other_terms": reliable.ErrOtherTerms, "detached": reliable.ErrDetached, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
+		"buried": reliable.ErrBuried, "other_terms": reliable.ErrOtherTerms, "detached": reliable.ErrDetached, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "invalid_argument": reliable.ErrInvalidArgument, "outcome_unknown": reliable.ErrOutcomeUnknown,
 		"decode": reliable.ErrDecode, "closed": reliable.ErrClosed,
 	},
 	"ratelimiter": {
 		"no_rate": ratelimiter.ErrNoRate, "other_rate": ratelimiter.ErrOtherRate, "other_algorithm": ratelimiter.ErrOtherAlgorithm,
 		"exceeds_burst": ratelimiter.ErrExceedsBurst, "timeout": ratelimiter.ErrExceedsDeadline, "exceeds_wait": ratelimiter.ErrExceedsWait,
-		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
+		"exceeds_debt": ratelimiter.ErrExceedsDebt, "invalid_argument": ratelimiter.ErrInvalidArgument, "outcome_unknown": ratelimiter.ErrOutcomeUnknown,
 		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "moving": rmap.ErrMoving, "wrong_kind": rmap.ErrWrongKind},
+	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind},
 	"topic": {
-		"option": topic.ErrOption, "unknown": topic.ErrUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
+		"invalid_argument": topic.ErrInvalidArgument, "outcome_unknown": topic.ErrOutcomeUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
 		"interrupted": topic.ErrInterrupted, "full": topic.ErrFull, "lost": topic.ErrLost,
 	},
 	"rwlock": {"upgrade": rwlock.ErrUpgrade},
 	"semaphore": {
-		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "option": semaphore.ErrOption,
-		"unknown": semaphore.ErrUnknown, "not_replicated": semaphore.ErrNotReplicated, "lost": semaphore.ErrLost,
+		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "invalid_argument": semaphore.ErrInvalidArgument,
+		"outcome_unknown": semaphore.ErrOutcomeUnknown, "not_replicated": semaphore.ErrNotReplicated, "lost": semaphore.ErrLost,
 		"released": semaphore.ErrReleased, "closed": semaphore.ErrClosed, "deferred": semaphore.ErrDeferred,
 	},
 }

@@ -16,7 +16,7 @@ const scope = "github.com/rueidisson/rueidisson/otel"
 // [rueidisson.MessageObserver], a [rueidisson.QueueObserver], a
 // [rueidisson.HandlerObserver], a [rueidisson.DeferralObserver] and a [rueidisson.OutcomeObserver], too.
 //
-// Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
+// Errors: [rueidisson.ErrInvalidArgument]; that of a meter provider which refuses an
 // instrument.
 func New(opts ...Option) (rueidisson.Observer, error) {
 	c := config{meters: global.GetMeterProvider(), tracers: global.GetTracerProvider(), propagator: global.GetTextMapPropagator()}

@@ -100,7 +100,7 @@ func TestObserverCountsRefusalsUnknownOutcomesAndWhatWasGivenUp(t *testing.T) {
 	o.Refused("semaphore", "a")
 	o.Refused("semaphore", "b")
 	o.Refused("permit", "a")
-	o.Unknown("latch", "a", "count down", rueidisson.ErrUnknown)
+	o.Unknown("latch", "a", "count down", rueidisson.ErrOutcomeUnknown)
 	r.Observer.(rueidisson.DeferralObserver).GaveUp(rueidisson.GaveUp{Kind: "semaphore", Name: "a", Operation: "release", Amount: 2})
 	assert.Equal(t, map[string]int64{"rueidisson.kind=semaphore": 2, "rueidisson.kind=permit": 1}, r.sums(t, "rueidisson.refused"))
 	assert.Equal(t, map[string]int64{"rueidisson.kind=latch": 1}, r.sums(t, "rueidisson.unknown"))
@@ -113,7 +113,7 @@ func TestRenewalsAndScriptsAreMeasured(t *testing.T) {
 	r.Renewed(100, 2*time.Millisecond, nil)
 	r.Renewed(50, 500*time.Millisecond, errors.New("reset"))
 	r.ScriptRan(t.Context(), "acquire", time.Millisecond, 1, nil)
-	r.ScriptRan(t.Context(), "acquire", 3*time.Millisecond, 4, rueidisson.ErrUnknown)
+	r.ScriptRan(t.Context(), "acquire", 3*time.Millisecond, 4, rueidisson.ErrOutcomeUnknown)
 
 	took := histogram[float64](t, r, "rueidisson.renewal.duration")
 	assert.InDelta(t, .002, took[""].Sum, 1e-9)
@@ -131,15 +131,14 @@ func TestRenewalsAndScriptsAreMeasured(t *testing.T) {
 func TestErrorsHaveFewTypes(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"canceled":       fmt.Errorf("%w: because", context.Canceled),
-		"timeout":        context.DeadlineExceeded,
-		"closed":         rueidisson.ErrClosed,
-		"lost":           fmt.Errorf("lock %q: %w", "secret", lock.ErrLost),
-		"not_acquired":   lock.ErrNotAcquired,
-		"not_replicated": lock.ErrNotReplicated,
-		"family":         lock.ErrFamily,
-		"unknown":        fmt.Errorf("%w: %w", rueidisson.ErrUnknown, context.Canceled),
-		"_OTHER":         errors.New("ERR secret"),
+		"canceled":        fmt.Errorf("%w: because", context.Canceled),
+		"timeout":         context.DeadlineExceeded,
+		"closed":          rueidisson.ErrClosed,
+		"lost":            fmt.Errorf("lock %q: %w", "secret", lock.ErrLost),
+		"not_acquired":    lock.ErrNotAcquired,
+		"not_replicated":  lock.ErrNotReplicated,
+		"outcome_unknown": fmt.Errorf("%w: %w", rueidisson.ErrOutcomeUnknown, context.Canceled),
+		"_OTHER":          errors.New("ERR secret"),
 	} {
 		r := newRecorder(t)
 		ctx, parent := r.tracer.Tracer("test").Start(t.Context(), "parent")
@@ -241,7 +240,7 @@ func TestOptionsThatCannotBeUsedAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, o := range []otel.Option{nil, otel.WithMeterProvider(nil), otel.WithTracerProvider(nil), otel.WithPropagator(nil)} {
 		_, err := otel.New(o)
-		require.ErrorIs(t, err, rueidisson.ErrOption)
+		require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
 	}
 	o, err := otel.New()
 	require.NoError(t, err)

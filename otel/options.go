@@ -11,7 +11,7 @@ import (
 )
 
 // Option configures an observer. A value that cannot be used is a
-// [rueidisson.ErrOption] from [New].
+// [rueidisson.ErrInvalidArgument] from [New].
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -29,7 +29,7 @@ func (o option) apply(c *config) error { return o(c) }
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return option(func(c *config) error {
 		if p == nil {
-			return fmt.Errorf("%w: nil meter provider", rueidisson.ErrOption)
+			return fmt.Errorf("%w: nil meter provider", rueidisson.ErrInvalidArgument)
 		}
 		c.meters = p
 		return nil
@@ -41,7 +41,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return option(func(c *config) error {
 		if p == nil {
-			return fmt.Errorf("%w: nil tracer provider", rueidisson.ErrOption)
+			return fmt.Errorf("%w: nil tracer provider", rueidisson.ErrInvalidArgument)
 		}
 		c.tracers = p
 		return nil
@@ -53,7 +53,7 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 func WithPropagator(p propagation.TextMapPropagator) Option {
 	return option(func(c *config) error {
 		if p == nil {
-			return fmt.Errorf("%w: nil propagator", rueidisson.ErrOption)
+			return fmt.Errorf("%w: nil propagator", rueidisson.ErrInvalidArgument)
 		}
 		c.propagator = p
 		return nil
@@ -63,7 +63,7 @@ func WithPropagator(p propagation.TextMapPropagator) Option {
 func (c *config) resolve(opts []Option) error {
 	for _, o := range opts {
 		if o == nil {
-			return fmt.Errorf("%w: a nil option", rueidisson.ErrOption)
+			return fmt.Errorf("%w: a nil option", rueidisson.ErrInvalidArgument)
 		}
 		if err := o.apply(c); err != nil {
 			return err

@@ -31,13 +31,13 @@ func TestWhatCannotBeUsedIsSaidByEveryOperation(t *testing.T) {
 		{"q", []Option{WithValueCodec[string](nil)}},
 	} {
 		for _, op := range operations(New[string](e, c.name, c.opts...), NewBounded[string](e, c.name, c.opts...), NewDelayed[string](e, c.name, c.opts...)) {
-			require.ErrorIs(t, op(t.Context()), ErrOption)
+			require.ErrorIs(t, op(t.Context()), ErrInvalidArgument)
 		}
 	}
 	q, b, d := New[string](e, "q"), NewBounded[string](e, "b"), NewDelayed[string](e, "d")
-	require.ErrorIs(t, NewDelayed[string](e, "").Keep(t.Context()), ErrOption)
+	require.ErrorIs(t, NewDelayed[string](e, "").Keep(t.Context()), ErrInvalidArgument)
 	for i, op := range append(operations(q, b, d), d.Keep) {
-		require.ErrorIs(t, op(nil), ErrOption, i)
+		require.ErrorIs(t, op(nil), ErrInvalidArgument, i)
 		ended, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("because")
 		cancel(cause)
@@ -46,16 +46,16 @@ func TestWhatCannotBeUsedIsSaidByEveryOperation(t *testing.T) {
 	}
 	for _, n := range []int{0, -1} {
 		_, err := q.PollN(t.Context(), n)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err := q.Expire(t.Context(), 0)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = q.MoveTo(t.Context(), nil)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = q.MoveTo(t.Context(), New[string](engineOn(t, miniredisClient(t)), "q"))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = New[string](e, "q", WithCodec(codec.Text)).Offer(t.Context(), "\xff")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestAValueThatIsTooLongIsRefused before it is sent.
@@ -63,7 +63,7 @@ func TestAValueThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	e := engineOn(t, miniredisClient(t), func(c *core.Config) { c.MaxValue = 10 })
 	_, err := New[string](e, "q", WithCodec(codec.Text)).Offer(t.Context(), "short", strings.Repeat("x", 11))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.NotContains(t, err.Error(), "xx")
 }
 

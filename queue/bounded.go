@@ -53,8 +53,8 @@ func NewBounded[T any](e *locking.Engine, name string, opts ...Option) *BoundedQ
 // and reports whether it did.
 //
 // Cost: one script call. Wire: SET of redisson_bqs:{name} to the free slots.
-// Errors: [ErrOption] for a capacity that is not from 1 to 2^31-1; ctx's error and
-// cause; [ErrUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
+// Errors: [ErrInvalidArgument] for a capacity that is not from 1 to 2^31-1; ctx's error and
+// cause; [ErrOutcomeUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
 // network's. Source: RBoundedBlockingQueue.trySetCapacity.
 func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.q.setCapacity(ctx, "set the capacity of", boundedCapacity, n, "0", q.q.channel, q.q.sharded)
@@ -88,7 +88,7 @@ func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.
 // Cost: one script call; one for each message that there is room, and one in 5 s,
 // while it is the first of its process that waits. Wire: RPUSH and DECRBY
 // redisson_bqs:{name}; redisson_sc:redisson_bqs:{name} is listened to. Errors:
-// [ErrNoCapacity]; [ErrUnknown]; [ErrOption]; ctx's error and cause; [ErrClosed];
+// [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
 // Redis' and the network's. Source: RBoundedBlockingQueue.put.
 func (q *BoundedQueue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "RPUSH", v)
@@ -120,7 +120,7 @@ func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOpt
 // a call may take: nothing is taken for nobody.
 //
 // Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
-// channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown]; as
+// channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as
 // [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.poll.
 func (q *BoundedQueue[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1), nil) })
@@ -139,7 +139,7 @@ func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek
 // watchdog timeout. The callers of a process are served in the order in which they
 // came; the first of them asks for all. When the server is being asked, the answer is
 // waited for also if ctx ends meanwhile: nothing is taken for nobody. If that answer is
-// lost, the error wraps [ErrUnknown], and an element may be lost with its slot free; of an
+// lost, the error wraps [ErrOutcomeUnknown], and an element may be lost with its slot free; of an
 // answer that is lost while ctx lives only the log says so, and the wait goes on. If ctx
 // ends behind a command that failed, the error wraps rueidisson.ErrUnreached; see
 // [Queue.Take].
@@ -150,7 +150,7 @@ func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek
 // keeps no slot by mistake. Queues that are waited for have a connection each, up to
 // those of rueidisson.WithBlockedConnections; beyond, they are polled. Wire: as
 // [BoundedQueue.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
-// [ErrDecode]; ctx's error and cause; [ErrUnknown]; [ErrOption]; [ErrClosed]; Redis'
+// [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis'
 // and the network's. Source: RBoundedBlockingQueue.take.
 func (q *BoundedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 

@@ -289,13 +289,13 @@ func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
 	lost.Await(t)
 	leaves()
 	err := redistest.Done(t, left)
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, context.Canceled)
 	redistest.Eventually(t, func() bool { return inLine(1)() && mine.q.h.poller.Waiting(announced, mine.q.key) }, soon, time.Millisecond)
 	stays()
 	err = redistest.Done(t, stayed)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, ErrUnknown)
+	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 }
 
 // TestBoundedQueueTakeOnAFullServer waits, though the server refuses the command by
@@ -439,7 +439,7 @@ func TestALostReplyAboutABoundedQueue(t *testing.T) {
 			lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.script), redistest.Arg(q.Name())), 1)
 			err := c.do(t.Context(), q)
 			lost.Await(t)
-			require.Equal(t, c.unknown, errors.Is(err, ErrUnknown), "%s: %v", name, err)
+			require.Equal(t, c.unknown, errors.Is(err, ErrOutcomeUnknown), "%s: %v", name, err)
 			n, err := q.Len(t.Context())
 			require.NoError(t, err)
 			require.EqualValues(t, c.left, n, name)
@@ -455,15 +455,15 @@ func TestWhatABoundedQueueRefuses(t *testing.T) {
 		q := boundedOn(t, engineOn(t, raw), 0)
 		for _, n := range []int{0, -1, 1 << 31} {
 			_, err := q.TrySetCapacity(t.Context(), n)
-			require.ErrorIs(t, err, ErrOption)
-			require.ErrorIs(t, q.Reconcile(t.Context(), n), ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
+			require.ErrorIs(t, q.Reconcile(t.Context(), n), ErrInvalidArgument)
 		}
 		_, err := q.Poll(t.Context())
 		require.ErrorIs(t, err, ErrEmpty)
 		_, err = q.TryOffer(t.Context(), "a", WithWait(-1))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = q.TryOffer(t.Context(), "a", nil)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		for _, foreign := range []string{"x", "1.5", "007", "99999999999999999999"} {
 			slots := keys.BoundedSlots(q.Name())
 			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(slots).Value(foreign).Build()).Error())

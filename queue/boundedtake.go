@@ -142,7 +142,7 @@ func (l *takers) lose(closed bool) {
 	defer l.mu.Unlock()
 	for _, t := range l.line[:l.asked] {
 		if closed || t.ctx.Err() != nil {
-			t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
+			t.lost = fmt.Errorf("%w: %w", ErrOutcomeUnknown, l.why)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 		l.give(items, err)
 		return err != nil || len(items) > 0
 	}
-	if errors.Is(err, ErrUnknown) {
+	if errors.Is(err, ErrOutcomeUnknown) {
 		q.h.mayBeLost(q.key, err)
 		l.lose(q.h.e.Open() != nil) // err may have the error of ctx, which is one caller's
 	}

@@ -39,7 +39,7 @@ func (o consumeOption) applyConsume(c *consumeConfig) error { return o(c) }
 func WithIdle(d time.Duration) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.idle = d; d < 10*time.Millisecond || d > core.LongestLease {
-			return fmt.Errorf("%w: an idle time of %v: from 10ms to %v", ErrOption, d, core.LongestLease)
+			return fmt.Errorf("%w: an idle time of %v: from 10ms to %v", ErrInvalidArgument, d, core.LongestLease)
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func WithIdle(d time.Duration) ConsumeOption {
 func WithBatch(n int) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.batch = int64(n); n < 1 || n > mostInOne {
-			return fmt.Errorf("%w: a batch of %d: from 1 to %d", ErrOption, n, mostInOne)
+			return fmt.Errorf("%w: a batch of %d: from 1 to %d", ErrInvalidArgument, n, mostInOne)
 		}
 		return nil
 	})
@@ -95,7 +95,7 @@ func WithBatch(n int) ConsumeOption {
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one
 // in half of the idle time; one for what is given back, and one for each 200 of it. Wire: XREADGROUP, XAUTOCLAIM,
 // XPENDING, XCLAIM, XINFO GROUPS, XREAD, CLIENT UNBLOCK. Errors: [ErrNoGroup];
-// [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the
+// [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the
 // network's. Source: RStream.readGroup, autoClaim.
 func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
@@ -129,7 +129,7 @@ func (g *Group[K, V]) consumption(ctx context.Context, consumer string, opts []C
 		return nil, err
 	}
 	if consumer == "" {
-		return nil, fmt.Errorf("%w: empty name of a consumer", ErrOption)
+		return nil, fmt.Errorf("%w: empty name of a consumer", ErrInvalidArgument)
 	}
 	return &consumption{h: g.s.h, post: post{g.s.key, g.name}, consumer: consumer, cfg: cfg, pages: newTakes(max(cfg.batch, mostBatch)), from: "0-0"}, nil
 }
@@ -299,7 +299,7 @@ func (c *consumption) ask(as func(send.Answer) ([]rueidis.XRangeSlice, error), o
 	c.read = time.Now()
 	during := c.h.e.During(func() {
 		var answer send.Answer
-		if answer, err = c.h.e.Run(context.Background(), op, on, args); answer.Replayed || errors.Is(err, ErrUnknown) {
+		if answer, err = c.h.e.Run(context.Background(), op, on, args); answer.Replayed || errors.Is(err, ErrOutcomeUnknown) {
 			c.owed = min(max(pageGrowth*c.owed, pageBytes), mostOwed)
 		}
 		if err == nil && !answer.Nil {

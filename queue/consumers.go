@@ -81,7 +81,7 @@ func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bo
 // those. Others, and such as the stream has no more, are left out, as are those that do not
 // decode, which are the error beside the others.
 //
-// Cost: one command. Wire: XCLAIM. Errors: [ErrDecode]; [ErrUnknown]; as [Group.Create].
+// Cost: one command. Wire: XCLAIM. Errors: [ErrDecode]; [ErrOutcomeUnknown]; as [Group.Create].
 // Source: RStream.claim.
 func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Duration, ids ...string) (all []Entry[K, V], err error) {
 	err = g.usable(ctx)
@@ -91,7 +91,7 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 		}
 	}
 	if err == nil && (consumer == "" || idle < 0 || len(ids) > mostInOne) {
-		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrOption, len(ids), consumer, idle)
+		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrInvalidArgument, len(ids), consumer, idle)
 	}
 	if err != nil || len(ids) == 0 {
 		return nil, g.failed("claim entries of", err)
@@ -108,7 +108,7 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 // [Group.Claim]. Source: RStream.autoClaim.
 func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.Duration, n int) (all []Entry[K, V], err error) {
 	if err = g.usable(ctx); err == nil && (consumer == "" || idle < 0 || n < 1 || n > mostInOne) {
-		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrOption, n, consumer, idle)
+		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrInvalidArgument, n, consumer, idle)
 	}
 	var found []rueidis.XRangeSlice
 	for from := "0-0"; err == nil && len(found) < n; {
@@ -173,7 +173,7 @@ func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 // answer is borne for a watchdog timeout while it waits.
 //
 // Cost: one command for each 100 or 1 MB, and a share of one that blocks. Wire: XRANGE, XREAD,
-// CLIENT UNBLOCK. Errors: [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed];
+// CLIENT UNBLOCK. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
 // Redis' and the network's. Source: RStream.read.
 func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {

@@ -78,8 +78,8 @@ func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 // rueidisson_delay_elements:{name}, and if it is the first to be due, or the first is
 // overdue, PUBLISH rueidisson_delay_channel:{name}. With [WithRedissonFormat]: ZADD
 // redisson_delay_queue_timeout:{name}, RPUSH redisson_delay_queue:{name}, and PUBLISH
-// redisson_delay_queue_channel:{name}. Errors: [ErrOption] for a delay that is
-// negative or ends beyond 2^53 ms since 1970; [ErrUnknown] if the reply was lost again
+// redisson_delay_queue_channel:{name}. Errors: [ErrInvalidArgument] for a delay that is
+// negative or ends beyond 2^53 ms since 1970; [ErrOutcomeUnknown] if the reply was lost again
 // and again, or ctx ended before it: the element is there, or never will be; ctx's
 // error and cause; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.offer.
 func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
@@ -100,7 +100,7 @@ func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (
 // wait, it moves one. Our own format has no walks. Wire: RPUSH name, and ZREM and HDEL, or
 // LTRIM or LREM, of what it was; RPUSH rueidisson_delay_queue_aside:{name}, of which the
 // last 1,000 stay. Errors:
-// [ErrDecode]; [ErrUnknown]; as [DelayedQueue.Offer]. Redisson does it by itself only.
+// [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer]. Redisson does it by itself only.
 func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
 	return q.q.moveAll(ctx)
 }
@@ -127,7 +127,7 @@ func (q *DelayedQueue[T]) Keep(ctx context.Context) error { return q.q.keep(ctx)
 // [DelayedQueue.Remove].
 //
 // Cost: one command, and if the queue is empty one script call and another command.
-// Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown]; as [DelayedQueue.Offer].
+// Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer].
 func (q *DelayedQueue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
 
 // Take takes the head of the queue, and waits for one while it is empty, as
@@ -152,7 +152,7 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // removes, and the server walks to each of these. A call walks over 50,000 elements, or to
 // one: where 100,000 wait, it removes one. Wire: ZRANGEBYLEX and ZREM
 // rueidisson_delay_index:{name}, HDEL, ZREM; or ZSCAN and ZREM
-// redisson_delay_queue_timeout:{name}, LREM redisson_delay_queue:{name}. Errors: [ErrUnknown], since it is sent once; [ErrOption]
+// redisson_delay_queue_timeout:{name}, LREM redisson_delay_queue:{name}. Errors: [ErrOutcomeUnknown], since it is sent once; [ErrInvalidArgument]
 // for an n below 0; as [DelayedQueue.Offer]. Source: RDelayedQueue.remove.
 func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
 	return q.q.removeWaiting(ctx, v, n)
@@ -165,7 +165,7 @@ func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64
 //
 // Cost: one script call for each 1,000 or 1 MB; with [WithRedissonFormat] ZRANGE for each
 // 1,000 or 1 MB, of which the first four are smaller. Errors: [ErrDecode]; ctx's error and
-// cause; [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
+// cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
 // iterator, in another order.
 func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 	return q.q.waiting(ctx)
@@ -192,7 +192,7 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 	}
 	due := q.h.e.Wall() + int64(math.Ceil(float64(delay)/float64(time.Millisecond))) // ms
 	if err == nil && (delay < 0 || due > latest) {
-		err = fmt.Errorf("%w: a delay of %v: from 0 to 2^53 ms after 1970", ErrOption, delay)
+		err = fmt.Errorf("%w: a delay of %v: from 0 to 2^53 ms after 1970", ErrInvalidArgument, delay)
 	}
 	if err == nil {
 		size, err = send.Writing(q.h.e.Sender, ctx, func() (int64, error) {
@@ -308,7 +308,7 @@ const (
 func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int64, err error) {
 	var texts []string
 	if err = q.usable(ctx); err == nil && n < 0 {
-		err = fmt.Errorf("%w: %d elements: 0 or more", ErrOption, n)
+		err = fmt.Errorf("%w: %d elements: 0 or more", ErrInvalidArgument, n)
 	}
 	if err == nil {
 		texts, err = q.encode(v)

@@ -340,7 +340,7 @@ func TestEachElementIsMovedOnce(t *testing.T) {
 						b.offered[v] = err == nil
 						b.mu.Unlock()
 						if err != nil {
-							assert.ErrorIs(t, err, ErrUnknown)
+							assert.ErrorIs(t, err, ErrOutcomeUnknown)
 						}
 						if n%200 == 8 {
 							proxy.CutAll()
@@ -403,7 +403,7 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 
 		lost = proxy.DropReply(offers, 100)
 		_, err = removed.Offer(t.Context(), "unknown", time.Hour)
-		require.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		lost.Cancel()
 		require.Equal(t, []string{"unknown"}, waitingIn(t, removed), "it was done once")
 
@@ -421,7 +421,7 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 		lost = proxy.DropReply(redistest.MatchScript(delayedRemove.Body()), 1)
 		_, err = moved.Remove(t.Context(), "c", 0)
 		lost.Await(t)
-		require.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		requireNothingWaits(t, raw, moved)
 	})
 }
@@ -578,16 +578,16 @@ func TestTimesAndDelaysOfAnyKind(t *testing.T) {
 		q := delayedOn(t, engineOn(t, raw))
 		for _, d := range []time.Duration{-1, -time.Hour, -1 << 63} {
 			_, err := q.Offer(t.Context(), "a", d)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		postponedTo(t, q, "late", 1<<63-1)
 		clock := enginetest.NewClock()
 		clock.Set(time.UnixMilli(latest - 1000))
 		last := NewDelayed[string](engineOn(t, raw, clock.To), redistest.Name(t))
 		_, err := last.Offer(t.Context(), "a", 2*time.Second)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = q.Remove(t.Context(), "a", -1)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 
 		zadd := func(score, member string) {
 			t.Helper()

@@ -242,7 +242,7 @@ func TestDelayedQueueOwnFormatNeedsNoWalk(t *testing.T) {
 	})
 }
 
-// TestDelayedQueueOwnFormatLostReplies: each element once, or not later than an ErrUnknown.
+// TestDelayedQueueOwnFormatLostReplies: each element once, or not later than an ErrOutcomeUnknown.
 func TestDelayedQueueOwnFormatLostReplies(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
@@ -277,13 +277,13 @@ func TestDelayedQueueOwnFormatLostReplies(t *testing.T) {
 
 		lost = proxy.DropReply(offers, 100)
 		_, err = removed.Offer(t.Context(), "unknown", time.Hour)
-		require.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		lost.Cancel()
 		require.Equal(t, []string{"unknown"}, waitingIn(t, removed), "it was done once")
 		lost = proxy.DropReply(redistest.MatchScript(delayedOwnRemove.Body()), 1)
 		_, err = removed.Remove(t.Context(), "unknown", 0)
 		lost.Await(t)
-		require.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		requireNoOwnKeys(t, raw, removed)
 	})
 }

@@ -104,7 +104,7 @@ func (h *hub) sendPostponed(_ string, flight int, batch []*postponedCall) error 
 		if err == nil {
 			return got.AsIntSlice()
 		}
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrOutcomeUnknown) {
 			h.e.Void(r, of.key)
 		}
 		return nil, err

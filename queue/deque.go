@@ -28,13 +28,13 @@ func (e End) word() (string, error) {
 	case Tail:
 		return "RIGHT", nil
 	}
-	return "", fmt.Errorf("%w: %d is no end of a queue", ErrOption, int(e))
+	return "", fmt.Errorf("%w: %d is no end of a queue", ErrInvalidArgument, int(e))
 }
 
 // Move takes an element from one end of the queue, puts it at an end of another queue of
 // this client, and returns it, or [ErrEmpty]. See [Queue.MoveTo].
 //
-// Cost: one command. Wire: LMOVE. Errors: [ErrEmpty]; [ErrDecode]; [ErrOption] for what
+// Cost: one command. Wire: LMOVE. Errors: [ErrEmpty]; [ErrDecode]; [ErrInvalidArgument] for what
 // is no end; as [Queue.Offer]. Source: RDeque.move, RQueue.pollLastAndOfferFirstTo.
 func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
 	words, err := q.q.moving(ctx, from, to, at)
@@ -50,11 +50,11 @@ func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v 
 // ends moves nothing, unless the server was being asked: that answer is waited for.
 //
 // Several who wait for one queue are told of an element at the same time, and one of them
-// moves it. After [ErrUnknown] the element is in one of the two queues.
+// moves it. After [ErrOutcomeUnknown] the element is in one of the two queues.
 //
 // Cost: one command, and while the queue is empty a share of one that blocks, and one for
 // each element that comes. Wire: LMOVE, and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK.
-// Errors: [ErrDecode]; [ErrUnknown]; [ErrOption]; ctx's error and cause, with
+// Errors: [ErrDecode]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause, with
 // rueidisson.ErrUnreached as that of [Queue.Take]; [ErrClosed]; Redis' and the network's.
 // Source: RBlockingDeque.move,
 // RBlockingQueue.pollLastAndOfferFirstTo.
@@ -73,7 +73,7 @@ func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
 // decode are left out, and are the error beside the others. An error of the further
 // elements comes with the first.
 //
-// Cost: that of [Queue.Take] and of [Queue.PollN]. Errors: as [Queue.Take]; [ErrOption] for an n
+// Cost: that of [Queue.Take] and of [Queue.PollN]. Errors: as [Queue.Take]; [ErrInvalidArgument] for an n
 // below 1. Source: RBlockingQueue.pollFirstFromAny(duration, count), of one queue.
 func (q *Queue[T]) TakeN(ctx context.Context, n int) ([]T, error) { return q.q.takeN(ctx, n) }
 
@@ -141,7 +141,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		case refused.IsZero():
 			refused = time.Now()
 		}
-		borne := err == nil || ctx.Err() == nil && waitable(err) && !errors.Is(err, ErrUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
+		borne := err == nil || ctx.Err() == nil && waitable(err) && !errors.Is(err, ErrOutcomeUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
 		if len(texts) > 0 || !borne {
 			if wait {
 				q.h.poller.Leave(place)

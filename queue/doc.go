@@ -50,7 +50,7 @@
 // Offers of one process to one end of a queue that come while others are on their way
 // go out as one command. So do polls: up to 100 of them, and about a megabyte if
 // elements are as long as the longest of late. Each offer's elements stay together, in
-// the order in which the offers came. A reply that is lost is an [ErrUnknown] of all
+// the order in which the offers came. A reply that is lost is an [ErrOutcomeUnknown] of all
 // that went together.
 //
 // # Delays
@@ -98,7 +98,7 @@
 // A delayed element is moved once, whoever moves, however many do so at once, and
 // whatever reply is lost; it is never lost between waiting and the queue. It is not moved
 // before it is due by the clock of who moves it. An offer whose reply was lost is done
-// once, or, where that is [ErrUnknown], once or never: not later. What stands among the
+// once, or, where that is [ErrOutcomeUnknown], once or never: not later. What stands among the
 // elements and is none is set aside, and told, and holds nothing up.
 //
 // A bounded queue never has more elements than its capacity. What is offered, polled,
@@ -115,7 +115,7 @@
 // about 24 MB, is lost, too, unless the handle has taken such before. A process that
 // dies loses what it took, and a failover what the new master did not know. The log
 // says when that may have happened. Offers and takes are sent once; when a reply is
-// lost they say [ErrUnknown], and may have been done. A Java process that dies between
+// lost they say [ErrOutcomeUnknown], and may have been done. A Java process that dies between
 // a take that had to wait and the release of its slot leaves that occupied:
 // [BoundedQueue.Reconcile] brings it back. Elements of a delayed queue stay where they
 // are while no client moves them. Elements that are due at the same millisecond are

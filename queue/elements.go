@@ -111,7 +111,7 @@ func (q *elements[E]) popUpTo(n int64, pop popping) (items []poller.Item, err er
 // countable refuses a number of elements that a command cannot take.
 func countable(n int) error {
 	if n < 1 || n > math.MaxInt32 {
-		return fmt.Errorf("%w: %d elements: from 1 to %d", ErrOption, n, math.MaxInt32)
+		return fmt.Errorf("%w: %d elements: from 1 to %d", ErrInvalidArgument, n, math.MaxInt32)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (h *hub) whyUnserved(keys []string, since time.Time) error {
 
 // mayBeLost logs that the answer to a pop was lost. Its caller may have gone, or wait on: nobody would be told.
 func (h *hub) mayBeLost(key string, err error) {
-	if errors.Is(err, ErrUnknown) {
+	if errors.Is(err, ErrOutcomeUnknown) {
 		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
 	}
 }
@@ -248,7 +248,7 @@ func (b *back) run(ctx context.Context) error {
 	args := append([]string{memory}, b.words...)
 	got, err := b.h.e.Run(ctx, send.Identified{Script: backScript}, []string{b.key, b.request}, args)
 	switch {
-	case errors.Is(err, ErrUnknown) && b.doubt.IsZero():
+	case errors.Is(err, ErrOutcomeUnknown) && b.doubt.IsZero():
 		b.doubt = began
 	case err == nil && !got.Replayed && b.doubt.IsZero():
 		b.h.requests.Forget(b.key, b.request) // there is no copy of it that may come late

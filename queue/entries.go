@@ -57,7 +57,7 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 // words returns fields and values, in the order of the bytes of the fields.
 func (s *stream[K, V]) words(fields map[K]V) ([]string, error) {
 	if len(fields) == 0 {
-		return nil, fmt.Errorf("%w: an entry without fields", ErrOption)
+		return nil, fmt.Errorf("%w: an entry without fields", ErrInvalidArgument)
 	}
 	pairs := make([][2]string, 0, len(fields))
 	for k, v := range fields {
@@ -159,7 +159,7 @@ func entries(got send.Answer, err error) ([]rueidis.XRangeSlice, error) {
 
 func (s *stream[K, V]) trim(ctx context.Context, n int64) (dropped int64, err error) {
 	if n < 0 {
-		err = fmt.Errorf("%w: a length of %d", ErrOption, n)
+		err = fmt.Errorf("%w: a length of %d", ErrInvalidArgument, n)
 	}
 	if err == nil {
 		err = s.usable(ctx)

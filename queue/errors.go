@@ -36,14 +36,14 @@ var (
 	// also return it for a message that the stream has dropped: it is gone.
 	ErrLost = errors.New("another consumer may have it, or the stream has it no more")
 
-	// ErrOption says that an argument cannot be used: a name, a value, a number, an
+	// ErrInvalidArgument says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
-	ErrOption = core.ErrOption
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost: what was to be done may or may not have
+	// ErrOutcomeUnknown says that a reply was lost: what was to be done may or may not have
 	// been done, or may be done still. Nothing of a queue is sent twice, since that
 	// would offer, or take, twice. What was to be taken may be lost then.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDecode says that an element is none of the queue's type: another codec
 	// wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.

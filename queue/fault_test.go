@@ -37,7 +37,7 @@ func (b *books) offer(ctx context.Context, q *Queue[string], v string) error {
 	_, err := q.Offer(ctx, v)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil || errors.Is(err, ErrUnknown) {
+	if err == nil || errors.Is(err, ErrOutcomeUnknown) {
 		b.offered[v] = err == nil
 	}
 	return err
@@ -186,7 +186,7 @@ func TestConnectionsThatBreakLoseLittle(t *testing.T) {
 		require.LessOrEqual(t, lost, takers*cuts, "more than one reply to each who waits")
 		t.Logf("%d of %d elements lost by %d cuts", lost, elements, cuts)
 		for _, err := range b.errs {
-			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
 		}
 	})
 }
@@ -392,7 +392,7 @@ func TestABoundedTakeSaysThatAnElementMayBeLost(t *testing.T) {
 	proxy.Restore()
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, enough)
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, send.ErrUnreached)
 }
 
@@ -482,13 +482,13 @@ func TestWhatWasTakenBeforeAnErrorComesWithIt(t *testing.T) {
 		lost := proxy.DropReply(redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name()), redistest.Arg("2")), 1)
 		got, err := take(t.Context(), q)
 		lost.Await(t)
-		require.ErrorIs(t, err, ErrUnknown, how)
+		require.ErrorIs(t, err, ErrOutcomeUnknown, how)
 		require.Equal(t, []string{"a"}, got, how)
 		offered(t, q, "d", "e", "f", "g")
 		lost = proxy.DropReply(redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name()), redistest.Arg("3")), 1)
 		got, err = q.PollN(t.Context(), 3)
 		lost.Await(t)
-		require.ErrorIs(t, err, ErrUnknown, how)
+		require.ErrorIs(t, err, ErrOutcomeUnknown, how)
 		require.Empty(t, got, how)
 		require.Equal(t, "g", strings.Join(contents(t, server.Client(t), q.Name()), " "), how)
 	}
@@ -507,7 +507,7 @@ func TestWhatAPriorityQueueGaveBeforeAnErrorComesWithIt(t *testing.T) {
 	lost := proxy.DropReply(redistest.All(redistest.Command("ZPOPMIN"), redistest.Arg(q.Name()), redistest.Arg("2")), 1)
 	got, err := q.PollN(t.Context(), 3)
 	lost.Await(t)
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.Equal(t, []Scored[string]{{"a", 0}}, got)
 	got, err = q.PollN(t.Context(), 3)
 	require.NoError(t, err)
@@ -593,7 +593,7 @@ func TestALostReply(t *testing.T) {
 			lost := proxy.DropReply(redistest.All(redistest.Command(c.command), redistest.Arg(q.Name())), 1)
 			err = c.do(t.Context(), q)
 			lost.Await(t)
-			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
 			require.ErrorContains(t, err, q.Name())
 			require.Equal(t, strings.Join(c.left, " "), strings.Join(contents(t, raw, q.Name()), " "))
 		})

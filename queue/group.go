@@ -34,7 +34,7 @@ func (g *Group[K, V]) Name() string { return g.name }
 // [FromNow], and the stream if there is none. It reports whether it did; false if the
 // group is there, and stays as it is.
 //
-// Cost: one command. Wire: XGROUP CREATE MKSTREAM. Errors: [ErrOption]; [ErrUnknown],
+// Cost: one command. Wire: XGROUP CREATE MKSTREAM. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown],
 // which also ends a ctx that ends before the answer; ctx's error and cause;
 // [ErrClosed]; Redis' and the network's. Source: RStream.createGroup.
 func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, err error) {
@@ -68,7 +68,7 @@ func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 }
 
 // Ack acknowledges entries, whoever of the group has them, and returns how many were
-// pending. What is not acknowledged comes again. It is sent once; after [ErrUnknown]
+// pending. What is not acknowledged comes again. It is sent once; after [ErrOutcomeUnknown]
 // the entries may be acknowledged or not, and it may be said again.
 //
 // Cost: one command. Wire: XACK. Errors: as [Group.Create]. Source: RStream.ack.
@@ -91,7 +91,7 @@ type Pending struct {
 // error ends it.
 //
 // Cost: one command for each 1,000. Wire: XPENDING. Errors: [ErrNoGroup]; ctx's error
-// and cause; [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
 // RStream.listPending.
 func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 	return func(yield func(Pending, error) bool) {

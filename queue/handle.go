@@ -92,8 +92,8 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 	for err == nil && len(texts) > 0 {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
-		if size, err = q.h.offers.Do(ctx, side{push, q.key}, some); err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
-			err = fmt.Errorf("%w: %w", ErrUnknown, err) // a caller that has left is not told whether it did
+		if size, err = q.h.offers.Do(ctx, side{push, q.key}, some); err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutcomeUnknown) {
+			err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err) // a caller that has left is not told whether it did
 		}
 		if size == 0 {
 			break // there is none to offer to
@@ -157,11 +157,11 @@ func (q *handle[T]) moved(ctx context.Context, to *Queue[T], err error) {
 func (q *handle[T]) reaches(other *Queue[T]) error {
 	switch {
 	case other == nil:
-		return fmt.Errorf("%w: no queue to move to", ErrOption)
+		return fmt.Errorf("%w: no queue to move to", ErrInvalidArgument)
 	case other.q.bad != nil:
 		return other.q.bad
 	case other.q.h.e != q.h.e:
-		return fmt.Errorf("%w: queue %q is another client's", ErrOption, other.q.name)
+		return fmt.Errorf("%w: queue %q is another client's", ErrInvalidArgument, other.q.name)
 	}
 	return object.Together(q.h.e, q.key, other.q.key)
 }
@@ -201,7 +201,7 @@ func (q *handle[T]) setting(ctx context.Context) (n int64, err error) {
 // setCapacity sets that number by a script, if anyway is "1" or it was not set before.
 func (q *handle[T]) setCapacity(ctx context.Context, op string, by *scripts.Script, n int, anyway string, args ...string) (done bool, err error) {
 	if n < 1 || n > math.MaxInt32 {
-		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32))
+		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrInvalidArgument, n, math.MaxInt32))
 	}
 	if err = q.usable(ctx); err == nil {
 		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {

@@ -101,7 +101,7 @@ func (h *history) record(ctx context.Context, client int, q does, in input) erro
 	call := h.now()
 	v, err := q.do(ctx, in)
 	end, out := h.now(), output{v: v}
-	if errors.Is(err, ErrUnknown) {
+	if errors.Is(err, ErrOutcomeUnknown) {
 		out, end = output{unknown: true}, math.MaxInt64
 	} else if err != nil {
 		return err

@@ -67,7 +67,7 @@ func TestStreamIsNumberedBehindAnID(t *testing.T) {
 		require.Error(t, s.SetID(t.Context(), "5-0"), "there is no stream")
 		first := add(t, s, "a")
 		require.Error(t, s.SetID(t.Context(), "5-0"), "that is below the first")
-		require.ErrorIs(t, s.SetID(t.Context(), "x"), ErrOption)
+		require.ErrorIs(t, s.SetID(t.Context(), "x"), ErrInvalidArgument)
 		far := decimal(time.Now().Add(time.Hour).UnixMilli())
 		require.NoError(t, s.SetID(t.Context(), far+"-7"))
 		require.NoError(t, s.SetID(t.Context(), far+"-7"))

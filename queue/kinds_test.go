@@ -143,10 +143,10 @@ func TestKindsRefuseWhatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	e := engineOn(t, miniredisClient(t))
 	for _, op := range append(kindsOf(e, ""), kindsOf(e, "q", nil)...) {
-		require.ErrorIs(t, op(t.Context()), ErrOption)
+		require.ErrorIs(t, op(t.Context()), ErrInvalidArgument)
 	}
 	for i, op := range kindsOf(e, "q") {
-		require.ErrorIs(t, op(nil), ErrOption, i)
+		require.ErrorIs(t, op(nil), ErrInvalidArgument, i)
 		ended, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("because")
 		cancel(cause)

@@ -29,7 +29,7 @@ const redriver = "rueidisson redrive"
 func WithMaxAttempts(n int) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.attempts = int64(n); n < 1 {
-			return fmt.Errorf("%w: %d attempts: at least 1", ErrOption, n)
+			return fmt.Errorf("%w: %d attempts: at least 1", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func WithMaxAttempts(n int) ConsumeOption {
 func WithBackoff(f func(attempt int64) time.Duration) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.backoff = f; f == nil {
-			return fmt.Errorf("%w: a nil backoff", ErrOption)
+			return fmt.Errorf("%w: a nil backoff", ErrInvalidArgument)
 		}
 		return nil
 	})
@@ -196,7 +196,7 @@ func (m *Message[K, V]) Ack(ctx context.Context) error {
 // [WithBackoff], or is put aside if it was the last, see [WithMaxAttempts].
 //
 // Cost: one script call, and a share of UNLINK. Wire: XCLAIM with IDLE, or as [Message.Bury]. Errors: [ErrLost];
-// [ErrUnknown]; ctx's error and cause; [ErrClosed]; Redis' and the network's. The message
+// [ErrOutcomeUnknown]; ctx's error and cause; [ErrClosed]; Redis' and the network's. The message
 // comes again after all of them, unless the stream has dropped it, which is an [ErrLost].
 func (m *Message[K, V]) Nack(ctx context.Context, cause error) error {
 	cfg := m.c.cfg
@@ -279,7 +279,7 @@ func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 // attempts that count anew, and returns how many. What the stream has no more, and what is put aside while it runs,
 // stays aside.
 //
-// Cost: one script call for each 100, and a share of UNLINK. Wire: XCLAIM FORCE, XDEL. Errors: [ErrUnknown]; as
+// Cost: one script call for each 100, and a share of UNLINK. Wire: XCLAIM FORCE, XDEL. Errors: [ErrOutcomeUnknown]; as
 // [Group.Create].
 func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 	err = g.usable(ctx)

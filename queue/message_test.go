@@ -150,7 +150,7 @@ func TestGroupMessageThatAnotherHas(t *testing.T) {
 		require.Empty(t, all(t, g.Dead(t.Context())))
 		for _, opt := range []ConsumeOption{WithMaxAttempts(0), WithBackoff(nil)} {
 			for _, err := range g.Messages(t.Context(), "c", opt) {
-				require.ErrorIs(t, err, ErrOption)
+				require.ErrorIs(t, err, ErrInvalidArgument)
 			}
 		}
 	})
@@ -277,9 +277,9 @@ func TestGroupConsumersAreListedAndRemoved(t *testing.T) {
 		_, err = s.Group("none").Consumers(t.Context())
 		require.ErrorIs(t, err, ErrNoGroup)
 		_, err = g.Claim(t.Context(), "", 0, id)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = g.AutoClaim(t.Context(), "a", 0, 0)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -322,7 +322,7 @@ func TestStreamIsReadFromATimeOnWithoutAGroup(t *testing.T) {
 		slices.Sort(both)
 		require.Equal(t, []string{"1500-0 4", "5000 4"}, both)
 		for _, err := range s.ReadFrom(t.Context(), "x") {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	})
 }
@@ -343,7 +343,7 @@ func TestGroupGoesOnWhereItIsSet(t *testing.T) {
 		break
 	}
 	require.NoError(t, g.SetID(t.Context(), b))
-	require.ErrorIs(t, g.SetID(t.Context(), "x"), ErrOption)
+	require.ErrorIs(t, g.SetID(t.Context(), "x"), ErrInvalidArgument)
 	require.ErrorIs(t, s.Group("none").SetID(t.Context(), b), ErrNoGroup)
 }
 

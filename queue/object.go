@@ -34,14 +34,14 @@ func (c common) Name() string { return c.q.name }
 
 // Len returns how many elements there are.
 //
-// Cost: one command. Wire: LLEN; ZCARD of a priority queue. Errors: ctx's error and cause; [ErrOption];
+// Cost: one command. Wire: LLEN; ZCARD of a priority queue. Errors: ctx's error and cause; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's. Source: RQueue.size, RScoredSortedSet.size.
 func (c common) Len(ctx context.Context) (int64, error) { return c.q.length(ctx) }
 
 // Delete deletes the object, a bounded one and a ring buffer with the capacity, a stream with its groups, and reports whether
 // there was one.
 //
-// Cost: one command. Wire: UNLINK. Errors: [ErrOption]; [ErrUnknown], which also ends a ctx that ends
+// Cost: one command. Wire: UNLINK. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends
 // before the answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RObject.delete.
 func (c common) Delete(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
@@ -52,7 +52,7 @@ func (c common) Delete(ctx context.Context) (there bool, err error) {
 
 // Exists reports whether there is an element at all. A stream also exists without entries.
 //
-// Cost: one command. Wire: EXISTS. Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and the
+// Cost: one command. Wire: EXISTS. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the
 // network's. Source: RObject.isExists.
 func (c common) Exists(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
@@ -73,7 +73,7 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 }
 
 // ExpireAt is Expire at a time, by the clock of the server. A time that has passed ends the object at
-// once. One that is not after 1970, or is too far ahead, is an [ErrOption].
+// once. One that is not after 1970, or is too far ahead, is an [ErrInvalidArgument].
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {

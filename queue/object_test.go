@@ -143,10 +143,10 @@ func asAnObject(t *testing.T, of func(name string) (whole, func(vs ...string) er
 
 	for _, at := range []time.Time{{}, time.Now().Add(2 * core.LongestLease)} {
 		_, err := q.ExpireAt(ctx, at)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err := q.Copy(ctx, "")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestACopyWakesWhoWaitsForItsName: it has come there.

@@ -9,7 +9,7 @@ import (
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrOption] of each of its operations.
+// type, is an [ErrInvalidArgument] of each of its operations.
 type Option interface{ applyHandle(*config) error }
 
 // config is what the options of a handle say.
@@ -63,14 +63,14 @@ type TryOption interface{ applyTry(*tryConfig) error }
 type tryConfig struct{ wait time.Duration }
 
 // WithWait lets a TryOffer wait up to d for room. Without it, or with 0, it answers
-// after one round trip. A negative d is an ErrOption.
+// after one round trip. A negative d is an ErrInvalidArgument.
 func WithWait(d time.Duration) TryOption { return waitOption(d) }
 
 type waitOption time.Duration
 
 func (o waitOption) applyTry(c *tryConfig) error {
 	if o < 0 {
-		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
+		return fmt.Errorf("%w: wait %v is negative", ErrInvalidArgument, time.Duration(o))
 	}
 	c.wait = time.Duration(o)
 	return nil

@@ -43,8 +43,8 @@ func NewPriority[T any](e *locking.Engine, name string, opts ...Option) *Priorit
 // Offer puts an element there with a score, a finite number, and reports whether it
 // is a new one. One that is there already has that score from now on.
 //
-// Cost: one command. Wire: ZADD. Errors: [ErrOption], also for a score that is no
-// finite number; [ErrUnknown], which also ends a ctx that ends before the answer;
+// Cost: one command. Wire: ZADD. Errors: [ErrInvalidArgument], also for a score that is no
+// finite number; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer;
 // ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.add.
 func (q *PriorityQueue[T]) Offer(ctx context.Context, v T, score float64) (added bool, err error) {
@@ -69,7 +69,7 @@ func (q *PriorityQueue[T]) OfferIfAbsent(ctx context.Context, v T, score float64
 
 // Poll takes the element of the lowest score, or returns [ErrEmpty].
 //
-// It is sent once. After [ErrUnknown] an element may have been taken, and is lost
+// It is sent once. After [ErrOutcomeUnknown] an element may have been taken, and is lost
 // then. A ctx that ends takes none: what was on its way goes back with its score,
 // unless it was offered again meanwhile, with another. An element that does not
 // decode is off the queue, and is a *[codec.DecodeError], which has its bytes, beside
@@ -99,7 +99,7 @@ func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
-// [ErrUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.takeFirst, pollFirst(timeout).
 func (q *PriorityQueue[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
 

@@ -98,9 +98,9 @@ func TestAPriorityQueueComesByScores(t *testing.T) {
 		require.ErrorIs(t, err, ErrEmpty)
 		for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			_, err := q.Offer(t.Context(), "a", f)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 			_, err = q.OfferAll(t.Context(), Scored[string]{"b", 1}, Scored[string]{"a", f})
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		require.Empty(t, members(t, raw, q.Name()))
 	})
@@ -256,7 +256,7 @@ func TestAnotherTypeUnderAPriorityQueueIsNamed(t *testing.T) {
 			err := op()
 			require.ErrorContains(t, err, "is no sorted set")
 			require.ErrorContains(t, err, bad.Name())
-			require.False(t, errors.Is(err, ErrUnknown))
+			require.False(t, errors.Is(err, ErrOutcomeUnknown))
 		}
 	})
 }
@@ -425,7 +425,7 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 		t.Logf("%d of %d elements lost by %d cuts", lost, elements, cuts)
 		for _, err := range b.errs {
 			if !strings.Contains(err.Error(), "connecting to wait") { // then nothing was asked for, and nothing is lost
-				require.ErrorIs(t, err, ErrUnknown)
+				require.ErrorIs(t, err, ErrOutcomeUnknown)
 			}
 		}
 	})

@@ -30,8 +30,8 @@ func alone(key string) []string { return []string{key} }
 // behind each other, and after an error the first of them may have been offered.
 // Without elements it is [Queue.Len].
 //
-// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrUnknown], which also
-// ends a ctx that ends before the answer; [ErrOption]; ctx's error and cause;
+// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrOutcomeUnknown], which also
+// ends a ctx that ends before the answer; [ErrInvalidArgument]; ctx's error and cause;
 // [ErrClosed]; Redis' and the network's. Source: RQueue.add, RBlockingQueue.put.
 func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpush, v)
@@ -52,7 +52,7 @@ func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err e
 
 // Poll takes the head, or returns [ErrEmpty].
 //
-// It is sent once. After [ErrUnknown] an element may have been taken, and is lost
+// It is sent once. After [ErrOutcomeUnknown] an element may have been taken, and is lost
 // then. A ctx that ends takes none: what was on its way goes back to the head,
 // perhaps behind what others took meanwhile. An element that does not decode is
 // off the queue, and is a *[codec.DecodeError], which has its bytes.
@@ -116,7 +116,7 @@ func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 // are the error beside the others.
 //
 // The first answer has one element. Each answer has time for the bytes of the one before.
-// An element that arrives too slowly is lost, which is [ErrUnknown].
+// An element that arrives too slowly is lost, which is [ErrOutcomeUnknown].
 //
 // Cost: LLEN, and LPOP for each 5,000 or 1 MB, of which the first seven are smaller.
 // Errors: as [Queue.Poll], but ErrEmpty. Source: RBlockingQueue.drainTo.

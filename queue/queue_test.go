@@ -241,7 +241,7 @@ func TestAnotherTypeUnderTheKeyIsNamed(t *testing.T) {
 		for _, err := range []error{offer, poll, peek, length, drain, remove} {
 			require.ErrorContains(t, err, "is no list")
 			require.ErrorContains(t, err, q.Name())
-			require.False(t, errors.Is(err, ErrUnknown))
+			require.False(t, errors.Is(err, ErrOutcomeUnknown))
 		}
 	})
 }

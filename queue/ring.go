@@ -40,8 +40,8 @@ func NewRing[T any](e *locking.Engine, name string, opts ...Option) *RingBuffer[
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
 //
-// Cost: one script call. Wire: SET redisson_rb:{name}. Errors: [ErrOption] for a
-// capacity that is not from 1 to 2^31-1; ctx's error and cause; [ErrUnknown], if ctx
+// Cost: one script call. Wire: SET redisson_rb:{name}. Errors: [ErrInvalidArgument] for a
+// capacity that is not from 1 to 2^31-1; ctx's error and cause; [ErrOutcomeUnknown], if ctx
 // ends before the answer; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.trySetCapacity.
 func (q *RingBuffer[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
@@ -70,9 +70,9 @@ func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.
 // element is offered once, however often the call has to be sent.
 //
 // Cost: one script call for each part, or a share of one. Wire: RPUSH, LTRIM.
-// Errors: [ErrNoCapacity], and nothing was offered; [ErrUnknown] if the reply was lost
+// Errors: [ErrNoCapacity], and nothing was offered; [ErrOutcomeUnknown] if the reply was lost
 // again and again, or ctx ended before it: the elements are there, or never will be;
-// [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.add.
 func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, v)
@@ -80,10 +80,10 @@ func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err erro
 
 // Poll takes the oldest element, or returns [ErrEmpty]. It is sent once, and its
 // answer is waited for also if ctx ends meanwhile, for as long as a call may take:
-// nothing is taken for nobody. After [ErrUnknown] an element may be lost.
+// nothing is taken for nobody. After [ErrOutcomeUnknown] an element may be lost.
 //
-// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown];
-// [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown];
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.poll.
 func (q *RingBuffer[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1)) })
@@ -182,7 +182,7 @@ func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 	case err != nil:
 		return err
 	case len(got) != 2:
-		return fmt.Errorf("%w: the script said %v", ErrUnknown, got)
+		return fmt.Errorf("%w: the script said %v", ErrOutcomeUnknown, got)
 	case got[0] == -2:
 		return ErrNoCapacity
 	}

@@ -181,10 +181,10 @@ func TestACapacityThatIsNone(t *testing.T) {
 		q := ringOn(t, engineOn(t, raw), 0)
 		for _, n := range []int{0, -1, 1 << 31} {
 			_, err := q.TrySetCapacity(t.Context(), n)
-			require.ErrorIs(t, err, ErrOption)
-			require.ErrorIs(t, q.SetCapacity(t.Context(), n), ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
+			require.ErrorIs(t, q.SetCapacity(t.Context(), n), ErrInvalidArgument)
 			_, err = q.Newest(t.Context(), n)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		_, err := q.Offer(t.Context(), "a")
 		require.ErrorIs(t, err, ErrNoCapacity)
@@ -211,7 +211,7 @@ func TestACapacityThatIsNone(t *testing.T) {
 			err := op()
 			require.ErrorContains(t, err, "is of another type")
 			require.ErrorContains(t, err, q.Name())
-			require.False(t, errors.Is(err, ErrUnknown))
+			require.False(t, errors.Is(err, ErrOutcomeUnknown))
 		}
 	})
 }

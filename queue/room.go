@@ -28,7 +28,7 @@ func newDoor(string) *door { return &door{first: make(chan struct{}, 1)} }
 // put offers elements by a push when there is room.
 func (q *bounded[T]) put(ctx context.Context, push string, vs []T) (size int64, err error) {
 	if err = q.usable(ctx); err == nil && len(vs) > mostInOne {
-		err = fmt.Errorf("%w: %d elements at once: at most %d", ErrOption, len(vs), mostInOne)
+		err = fmt.Errorf("%w: %d elements at once: at most %d", ErrInvalidArgument, len(vs), mostInOne)
 	}
 	if err == nil && len(vs) == 0 {
 		return q.length(ctx)
@@ -59,7 +59,7 @@ func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) 
 
 // waitsFor reports whether a first offer that failed is no reason not to wait.
 func (q *bounded[T]) waitsFor(ctx context.Context, err error) bool {
-	ours := errors.Is(err, ErrNoCapacity) || errors.Is(err, ErrFull) || errors.Is(err, ErrOption) || errors.Is(err, ErrClosed)
+	ours := errors.Is(err, ErrNoCapacity) || errors.Is(err, ErrFull) || errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrClosed)
 	return err != nil && ctx.Err() == nil && send.Transient(err) && !send.MayHaveRun(err) && !ours
 }
 
@@ -99,7 +99,7 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error) {
 	size, err, answered := send.Await(q.h.e.Sender, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, words) })
 	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return size, err
 }

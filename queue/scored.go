@@ -42,7 +42,7 @@ func (q *priority[T]) words(vs []Scored[T]) ([]string, error) {
 	words := make([]string, 0, 2*len(vs))
 	for _, v := range vs {
 		if math.IsNaN(v.Score) || math.IsInf(v.Score, 0) {
-			return nil, fmt.Errorf("%w: a score of %v: no finite number", ErrOption, v.Score)
+			return nil, fmt.Errorf("%w: a score of %v: no finite number", ErrInvalidArgument, v.Score)
 		}
 		texts, err := q.encode(v.Value)
 		if err != nil {

@@ -68,10 +68,10 @@ func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 }
 
 // Add appends an entry, and returns its ID, which the server chooses; see [WithID].
-// It is sent once: after [ErrUnknown] the entry may be there.
+// It is sent once: after [ErrOutcomeUnknown] the entry may be there.
 //
-// Cost: one command. Wire: XADD. Errors: [ErrOption], also for an entry without
-// fields; [ErrUnknown], which also ends a ctx that ends before the answer; ctx's
+// Cost: one command. Wire: XADD. Errors: [ErrInvalidArgument], also for an entry without
+// fields; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's
 // error and cause; [ErrClosed]; Redis', also for an ID that is not above the last, and
 // the network's. Source: RStream.add.
 func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOption) (id string, err error) {
@@ -84,7 +84,7 @@ func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOptio
 // its ID, and the walk goes on; another error ends it.
 //
 // Cost: one command for each 100 or 1 MB, of which the first three are smaller. Wire:
-// XRANGE. Errors: [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis'
+// XRANGE. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis'
 // and the network's. Source: RStream.range.
 func (s *Stream[K, V]) Range(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
 	return s.q.walk(ctx, xrange, or(from, "-"), or(to, "+"))
@@ -122,7 +122,7 @@ func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (gone int64, e
 }
 
 // Len returns how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
 func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
 	if err = s.q.usable(ctx); err == nil {
 		n, err = send.Reading(s.q.h.e.Sender, ctx, func() (int64, error) { return s.q.h.e.StreamLength(ctx, s.q.key) })
@@ -135,7 +135,7 @@ func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
 func (s *Stream[K, V]) Group(name string) *Group[K, V] {
 	g := &Group[K, V]{s: s.q, name: name, bad: s.q.bad}
 	if g.bad == nil && name == "" {
-		g.bad = fmt.Errorf("%w: empty name of a group", ErrOption)
+		g.bad = fmt.Errorf("%w: empty name of a group", ErrInvalidArgument)
 	}
 	return g
 }
@@ -167,7 +167,7 @@ func WithID(id string) AddOption {
 func WithMaxLength(n int64) AddOption {
 	return addOption(func(c *addConfig) error {
 		if c.most = n; n < 1 {
-			return fmt.Errorf("%w: a length of %d: at least 1", ErrOption, n)
+			return fmt.Errorf("%w: a length of %d: at least 1", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -182,7 +182,7 @@ func checkID(id, last string) error {
 	} else if _, bad := strconv.ParseUint(seq, 10, 64); err == nil && bad == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %q is no ID of an entry", ErrOption, id)
+	return fmt.Errorf("%w: %q is no ID of an entry", ErrInvalidArgument, id)
 }
 
 func or(id, otherwise string) string {

@@ -70,7 +70,7 @@ func TestAStreamIsWalked(t *testing.T) {
 		require.Equal(t, "5-1", id)
 		_, err = s.Add(t.Context(), map[string]string{"a": "1"}, WithID("5-1"))
 		require.Error(t, err)
-		require.NotErrorIs(t, err, ErrUnknown)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown)
 		entry := all(t, s.Range(t.Context(), "", ""))
 		require.Equal(t, []Entry[string, string]{{"5-1", map[string]string{"a": "1", "b": "é\n"}}}, entry)
 		require.Equal(t, time.UnixMilli(5), entry[0].Time())
@@ -452,7 +452,7 @@ func TestWhatNoStreamTakes(t *testing.T) {
 			"batch":    func() error { return consumed(g.Consume(t.Context(), "c", WithBatch(0))) },
 			"option":   func() error { return consumed(g.Consume(t.Context(), "c", nil)) },
 		} {
-			require.ErrorIs(t, op(), ErrOption, what)
+			require.ErrorIs(t, op(), ErrInvalidArgument, what)
 		}
 		require.ErrorIs(t, consumed(g.Consume(t.Context(), "c")), ErrNoGroup)
 		add(t, s, "a")
@@ -665,7 +665,7 @@ func TestALostReplyOfAStream(t *testing.T) {
 		lost := proxy.DropReply(redistest.All(redistest.Command(c.command), redistest.Arg(s.Name())), 1)
 		err := c.do()
 		lost.Await(t)
-		require.ErrorIs(t, err, ErrUnknown, c.command)
+		require.ErrorIs(t, err, ErrOutcomeUnknown, c.command)
 		require.ErrorContains(t, err, s.Name())
 	}
 	require.Equal(t, []string{"2"}, vs(all(t, s.Range(t.Context(), "", ""))))
@@ -781,7 +781,7 @@ func TestCodecsOfStreams(t *testing.T) {
 			return err
 		},
 	} {
-		require.ErrorIs(t, op(), ErrOption)
+		require.ErrorIs(t, op(), ErrInvalidArgument)
 	}
 }
 

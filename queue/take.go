@@ -28,8 +28,8 @@ import (
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
-// [ErrUnknown] if an answer was lost as ctx ended, which may have brought an element;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RBlockingQueue.take,
+// [ErrOutcomeUnknown] if an answer was lost as ctx ended, which may have brought an element;
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBlockingQueue.take,
 // poll(timeout).
 func (q *Queue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx, head) }
 
@@ -76,14 +76,14 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 // together refuses queues that nobody can wait for at once.
 func together[T any](qs []*Queue[T]) error {
 	if len(qs) == 0 {
-		return fmt.Errorf("%w: no queues", ErrOption)
+		return fmt.Errorf("%w: no queues", ErrInvalidArgument)
 	}
 	for _, q := range qs {
 		if q == nil {
-			return fmt.Errorf("%w: a nil queue", ErrOption)
+			return fmt.Errorf("%w: a nil queue", ErrInvalidArgument)
 		}
 		if q.q.h != qs[0].q.h {
-			return fmt.Errorf("%w: queues %q and %q are of different clients", ErrOption, qs[0].q.name, q.q.name)
+			return fmt.Errorf("%w: queues %q and %q are of different clients", ErrInvalidArgument, qs[0].q.name, q.q.name)
 		}
 	}
 	return nil
@@ -176,11 +176,11 @@ func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time
 	switch over = ctx.Err() != nil; {
 	case err == nil:
 		return nil, false
-	case over && errors.Is(err, ErrUnknown):
+	case over && errors.Is(err, ErrOutcomeUnknown):
 		return send.Unanswered(ctx, err), true
 	case over && waitable(err):
 		return send.Unanswered(ctx, h.whyUnserved(keys, began)), true
-	case !over && errors.Is(err, ErrUnknown): // the wait goes on, and others may be told of what failed
+	case !over && errors.Is(err, ErrOutcomeUnknown): // the wait goes on, and others may be told of what failed
 		err = cmp.Or(h.whyUnserved(keys, began), err)
 	}
 	return err, over || !waitable(err)
@@ -206,5 +206,5 @@ func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64
 
 // waitable reports whether a pop that failed is no reason not to wait.
 func waitable(err error) bool {
-	return (send.Transient(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
+	return (send.Transient(err) || errors.Is(err, ErrOutcomeUnknown)) && !errors.Is(err, ErrClosed)
 }

@@ -137,9 +137,9 @@ func TestTakeAny(t *testing.T) {
 		<-done
 		require.False(t, a.q.h.poller.Waiting(poller.Head, b.q.key))
 		_, _, err = TakeAny[string](within(t))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, _, err = TakeAny(within(t), a, nil)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 

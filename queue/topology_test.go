@@ -49,14 +49,14 @@ func slotsAreKept(t *testing.T, cluster *redistest.Cluster) {
 	e := engineOn(t, cluster.Client(t))
 	q := New[string](e, "{}q", WithCodec(codec.Text))
 	_, err := q.Take(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	a, b := New[string](e, "a:{1}", WithCodec(codec.Text)), New[string](e, "b:{2}", WithCodec(codec.Text))
 	_, err = a.MoveTo(t.Context(), b)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = a.Rename(t.Context(), "b:{2}")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = a.Copy(t.Context(), "b:{2}")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	yes, err := a.Rename(t.Context(), "b:{1}")
 	require.NoError(t, err)
 	require.False(t, yes)
@@ -160,7 +160,7 @@ func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master
 	cancel()
 	all.Wait()
 	for _, err := range b.errs {
-		assert.ErrorIs(t, err, ErrUnknown)
+		assert.ErrorIs(t, err, ErrOutcomeUnknown)
 	}
 }
 
@@ -201,7 +201,7 @@ func boundedOnCluster(t *testing.T, cluster *redistest.Cluster) {
 // delayedOnCluster announces on plain channels, to who is connected to any node.
 func delayedOnCluster(t *testing.T, cluster *redistest.Cluster) {
 	_, err := NewDelayed[string](engineOn(t, cluster.Client(t)), "{}q").Offer(t.Context(), "a", 0)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	for range 3 {
 		q := delayedOn(t, engineOn(t, cluster.Client(t)))
 		other := also(t, q, cluster.Client(t))

@@ -43,11 +43,11 @@ type Combined struct {
 // whatever the limiters are called, unless a limiter's name has braces of its
 // own. Limiters without keys do if their names have a hash tag in common.
 // While the cluster moves their slot, requests wait for up to three seconds, and
-// fail with rueidisson.ErrMoving after that, as long as a member is full: then
+// fail with rueidisson.ErrSlotMoving after that, as long as a member is full: then
 // it has no key, which is what a key looks like that has been moved.
 //
 // What cannot be decided together is an error of every operation:
-// [ErrCrossSlot]; [ErrOption] for no members, a nil one, a member twice,
+// [ErrCrossSlot]; [ErrInvalidArgument] for no members, a nil one, a member twice,
 // members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
@@ -58,7 +58,7 @@ func All(members ...Member) *Combined {
 			b = m.member()
 		}
 		if b == nil || b.handle == nil {
-			a.bad = fmt.Errorf("%w: a member that is nil, or was not made by a client", ErrOption)
+			a.bad = fmt.Errorf("%w: a member that is nil, or was not made by a client", ErrInvalidArgument)
 			return a
 		}
 		if s, in := m.(*Shadowed); in {
@@ -75,7 +75,7 @@ func All(members ...Member) *Combined {
 
 func (a *Combined) check(states []string) error {
 	if len(a.members) == 0 {
-		return fmt.Errorf("%w: no members, but for any in shadow", ErrOption)
+		return fmt.Errorf("%w: no members, but for any in shadow", ErrInvalidArgument)
 	}
 	e := a.members[0].core.Engine
 	for _, s := range a.shadows {
@@ -83,7 +83,7 @@ func (a *Combined) check(states []string) error {
 		case s.b.bad != nil:
 			return s.b.bad
 		case s.b.core.Engine == e && slices.Contains(states, s.b.state):
-			return fmt.Errorf("%w: %v is there twice", ErrOption, s.b)
+			return fmt.Errorf("%w: %v is there twice", ErrInvalidArgument, s.b)
 		}
 	}
 	for i, b := range a.members {
@@ -91,9 +91,9 @@ func (a *Combined) check(states []string) error {
 		case b.bad != nil:
 			return b.bad
 		case b.core.Engine != e:
-			return fmt.Errorf("%w: members of several clients", ErrOption)
+			return fmt.Errorf("%w: members of several clients", ErrInvalidArgument)
 		case slices.Contains(states[:i], b.state):
-			return fmt.Errorf("%w: %v is there twice", ErrOption, b)
+			return fmt.Errorf("%w: %v is there twice", ErrInvalidArgument, b)
 		}
 	}
 	if !e.SameSlot(states...) {
@@ -154,7 +154,7 @@ func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 
 // TakeEach is Take with a number of tokens for each member, in their order, such
 // as one request and 2,000 model tokens. Another count of numbers than of members,
-// those in shadow among them, is an [ErrOption].
+// those in shadow among them, is an [ErrInvalidArgument].
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
 	if err := a.each(n); err != nil {
 		return AllDecision{}, a.failed("take", err)
@@ -165,7 +165,7 @@ func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error
 // each checks that there is a number for each member.
 func (a *Combined) each(n []int64) error {
 	if all := len(a.members) + len(a.shadows); a.bad == nil && len(n) != all {
-		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), all)
+		return fmt.Errorf("%w: %d numbers for %d members", ErrInvalidArgument, len(n), all)
 	}
 	return a.bad
 }
@@ -215,7 +215,7 @@ func (a *Combined) Peek(ctx context.Context) (AllDecision, error) {
 
 // Refund gives n tokens back to each member, up to full buckets. It is
 // [Bucket.Refund] for several limits, and one request for all of them: after
-// [ErrUnknown] all got theirs or none did.
+// [ErrOutcomeUnknown] all got theirs or none did.
 //
 // Cost: one round trip. Errors: see [Bucket] and [All].
 func (a *Combined) Refund(ctx context.Context, n int64) error {

@@ -156,14 +156,14 @@ func TestWhatTheServerSaysOfAllIsNotFallenBackFrom(t *testing.T) {
 	require.ErrorIs(t, err, ratelimiter.ErrExceedsBurst)
 	for _, n := range []int64{0, -1} {
 		_, err = all.TakeEach(t.Context(), 1, n)
-		require.ErrorIs(t, err, ratelimiter.ErrOption)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	}
 	_, err = all.Take(nil, 1) //lint:ignore SA1012 it is what this tests
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	_, err = ratelimiter.All(one, c.RateLimiter(redistest.Name(t), fallback)).Take(t.Context(), 1)
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
 	_, err = ratelimiter.All(one, one).Take(t.Context(), 1)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
 	_, err = all.Take(ctx, 1)

@@ -150,16 +150,16 @@ func TestWhatCannotBeRefundedTogether(t *testing.T) {
 	_, err := all.Take(ctx, 4)
 	require.NoError(t, err)
 	for _, n := range []int64{0, -1} {
-		require.ErrorIs(t, all.Refund(ctx, n), ratelimiter.ErrOption)
-		require.ErrorIs(t, all.RefundEach(ctx, 1, n), ratelimiter.ErrOption)
+		require.ErrorIs(t, all.Refund(ctx, n), ratelimiter.ErrInvalidArgument)
+		require.ErrorIs(t, all.RefundEach(ctx, 1, n), ratelimiter.ErrInvalidArgument)
 	}
 	for _, each := range [][]int64{nil, {1}, {1, 1, 1}} {
-		require.ErrorIs(t, all.RefundEach(ctx, each...), ratelimiter.ErrOption)
+		require.ErrorIs(t, all.RefundEach(ctx, each...), ratelimiter.ErrInvalidArgument)
 	}
-	require.ErrorIs(t, ratelimiter.All().Refund(ctx, 1), ratelimiter.ErrOption)
-	require.ErrorIs(t, ratelimiter.All().RefundEach(ctx), ratelimiter.ErrOption)
+	require.ErrorIs(t, ratelimiter.All().Refund(ctx, 1), ratelimiter.ErrInvalidArgument)
+	require.ErrorIs(t, ratelimiter.All().RefundEach(ctx), ratelimiter.ErrInvalidArgument)
 	_, err = ratelimiter.All().Peek(ctx)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	require.ErrorContains(t, err, "peek")
 	require.ErrorContains(t, all.Refund(ctx, 0), "all of")
 	require.ErrorContains(t, all.Refund(ctx, 0), ": refund: ")

@@ -345,20 +345,20 @@ func TestWhatCannotBeDecidedTogether(t *testing.T) {
 		all  *ratelimiter.Combined
 		want error
 	}{
-		"no members":          {ratelimiter.All(), ratelimiter.ErrOption},
-		"a nil member":        {ratelimiter.All(one, nil), ratelimiter.ErrOption},
-		"a nil member's keys": {ratelimiter.All(one, nil).For("a"), ratelimiter.ErrOption},
-		"a nil limiter":       {ratelimiter.All(one, (*ratelimiter.Limiter)(nil)), ratelimiter.ErrOption},
-		"a nil limiter's key": {ratelimiter.All((*ratelimiter.Limiter)(nil), one).For("a"), ratelimiter.ErrOption},
-		"a nil bucket":        {ratelimiter.All((*ratelimiter.Bucket)(nil)), ratelimiter.ErrOption},
-		"a zero limiter":      {ratelimiter.All(one, new(ratelimiter.Limiter)), ratelimiter.ErrOption},
-		"a zero bucket":       {ratelimiter.All(new(ratelimiter.Bucket), one), ratelimiter.ErrOption},
-		"a member twice":      {ratelimiter.All(one, two, c.RateLimiter(one.Name())), ratelimiter.ErrOption},
-		"two clients":         {ratelimiter.All(one, open(t, s.Addr()).RateLimiter(two.Name())), ratelimiter.ErrOption},
-		"a rate per client":   {ratelimiter.All(one, perClient), ratelimiter.ErrOption},
-		"an empty key":        {all.For(""), ratelimiter.ErrOption},
-		"an empty name":       {ratelimiter.All(one, c.RateLimiter("")), ratelimiter.ErrOption},
-		"a bad option":        {ratelimiter.All(one, c.RateLimiter("x", nil)), ratelimiter.ErrOption},
+		"no members":          {ratelimiter.All(), ratelimiter.ErrInvalidArgument},
+		"a nil member":        {ratelimiter.All(one, nil), ratelimiter.ErrInvalidArgument},
+		"a nil member's keys": {ratelimiter.All(one, nil).For("a"), ratelimiter.ErrInvalidArgument},
+		"a nil limiter":       {ratelimiter.All(one, (*ratelimiter.Limiter)(nil)), ratelimiter.ErrInvalidArgument},
+		"a nil limiter's key": {ratelimiter.All((*ratelimiter.Limiter)(nil), one).For("a"), ratelimiter.ErrInvalidArgument},
+		"a nil bucket":        {ratelimiter.All((*ratelimiter.Bucket)(nil)), ratelimiter.ErrInvalidArgument},
+		"a zero limiter":      {ratelimiter.All(one, new(ratelimiter.Limiter)), ratelimiter.ErrInvalidArgument},
+		"a zero bucket":       {ratelimiter.All(new(ratelimiter.Bucket), one), ratelimiter.ErrInvalidArgument},
+		"a member twice":      {ratelimiter.All(one, two, c.RateLimiter(one.Name())), ratelimiter.ErrInvalidArgument},
+		"two clients":         {ratelimiter.All(one, open(t, s.Addr()).RateLimiter(two.Name())), ratelimiter.ErrInvalidArgument},
+		"a rate per client":   {ratelimiter.All(one, perClient), ratelimiter.ErrInvalidArgument},
+		"an empty key":        {all.For(""), ratelimiter.ErrInvalidArgument},
+		"an empty name":       {ratelimiter.All(one, c.RateLimiter("")), ratelimiter.ErrInvalidArgument},
+		"a bad option":        {ratelimiter.All(one, c.RateLimiter("x", nil)), ratelimiter.ErrInvalidArgument},
 		"no rate":             {ratelimiter.All(one, none), ratelimiter.ErrNoRate},
 		"more than a burst":   {all, ratelimiter.ErrExceedsBurst},
 	} {
@@ -380,19 +380,19 @@ func TestWhatCannotBeDecidedTogether(t *testing.T) {
 	}
 	for _, n := range []int64{0, -1} {
 		_, err := all.Take(ctx, n)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 		_, err = all.TakeEach(ctx, 1, n)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption)
-		assert.ErrorIs(t, all.WaitN(ctx, n), ratelimiter.ErrOption)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
+		assert.ErrorIs(t, all.WaitN(ctx, n), ratelimiter.ErrInvalidArgument)
 	}
 	for _, each := range [][]int64{nil, {1}, {1, 1, 1}} {
 		_, err := all.TakeEach(ctx, each...)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	}
 	_, err = ratelimiter.All().TakeEach(ctx)
-	assert.ErrorIs(t, err, ratelimiter.ErrOption)
+	assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	_, err = all.Take(nil, 1) //lint:ignore SA1012 it is what this tests
-	assert.ErrorIs(t, err, ratelimiter.ErrOption)
+	assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	assert.Zero(t, p.Count(luaOf(t, "decide")), "nothing was sent")
 	holds(t, &one.Bucket, 9)
 }

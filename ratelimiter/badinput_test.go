@@ -117,17 +117,17 @@ func TestHandlesThatCannotBeUsedSayWhy(t *testing.T) {
 		"good ones around one": c.RateLimiter(name, ratelimiter.WithMaxDebt(1), ratelimiter.WithPrefetch(0), ratelimiter.WithLocalDenial()),
 	} {
 		t.Run(what, func(t *testing.T) {
-			allAre(t, everything(t.Context(), l), ratelimiter.ErrOption, name)
+			allAre(t, everything(t.Context(), l), ratelimiter.ErrInvalidArgument, name)
 			assert.Equal(t, name, l.Name())
 		})
 	}
-	allAre(t, everything(t.Context(), c.RateLimiter("")), ratelimiter.ErrOption, "")
+	allAre(t, everything(t.Context(), c.RateLimiter("")), ratelimiter.ErrInvalidArgument, "")
 	for what, o := range map[string]ratelimiter.KeyOption{"nil": nil, "a rate": ratelimiter.WithRule(bad), "a huge rate": ratelimiter.WithRule(ratelimiter.PerHour(1 << 60))} {
 		b := c.RateLimiter(name).For("a", o, ratelimiter.WithRule(ratelimiter.PerSecond(1)))
 		for op, do := range ofBucket {
-			assert.ErrorIs(t, do(t.Context(), b, 1), ratelimiter.ErrOption, "%s %s", what, op)
+			assert.ErrorIs(t, do(t.Context(), b, 1), ratelimiter.ErrInvalidArgument, "%s %s", what, op)
 		}
-		assert.ErrorIs(t, b.Reset(t.Context()), ratelimiter.ErrOption)
+		assert.ErrorIs(t, b.Reset(t.Context()), ratelimiter.ErrInvalidArgument)
 	}
 	assert.Zero(t, p.Count(redistest.AnyScript()))
 }
@@ -139,8 +139,8 @@ func TestNilAndEndedContexts(t *testing.T) {
 	r, err := l.Reserve(t.Context())
 	require.NoError(t, err)
 	p.ResetLog()
-	allAre(t, everything(nil, l), ratelimiter.ErrOption, l.Name()) //lint:ignore SA1012 it is what this tests
-	require.ErrorIs(t, r.Cancel(nil), ratelimiter.ErrOption)       //lint:ignore SA1012 it is what this tests
+	allAre(t, everything(nil, l), ratelimiter.ErrInvalidArgument, l.Name()) //lint:ignore SA1012 it is what this tests
+	require.ErrorIs(t, r.Cancel(nil), ratelimiter.ErrInvalidArgument)       //lint:ignore SA1012 it is what this tests
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
 	allAre(t, everything(ctx, l), context.Canceled, l.Name())
@@ -158,7 +158,7 @@ func TestNumbersOfTokens(t *testing.T) {
 		p.ResetLog()
 		for _, n := range []int64{0, -1, math.MinInt64} {
 			for op, do := range ofBucket {
-				assert.ErrorIs(t, do(t.Context(), &l.Bucket, n), ratelimiter.ErrOption, "%s %d", op, n)
+				assert.ErrorIs(t, do(t.Context(), &l.Bucket, n), ratelimiter.ErrInvalidArgument, "%s %d", op, n)
 			}
 		}
 		for _, n := range []int64{11, 1 << 53, math.MaxInt64} {
@@ -170,7 +170,7 @@ func TestNumbersOfTokens(t *testing.T) {
 			}
 		}
 		for _, settle := range [][2]int64{{-1, 1}, {1, -1}, {math.MinInt64, math.MaxInt64}} {
-			assert.ErrorIs(t, l.Settle(t.Context(), settle[0], settle[1]), ratelimiter.ErrOption)
+			assert.ErrorIs(t, l.Settle(t.Context(), settle[0], settle[1]), ratelimiter.ErrInvalidArgument)
 		}
 		for _, name := range []string{"take", "decide", "cancel"} {
 			assert.Zero(t, p.Count(luaOf(t, name)), name)
@@ -200,11 +200,11 @@ func TestRatesThatCannotBeUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := l.TrySetRate(t.Context(), r)
-			assert.ErrorIs(t, err, ratelimiter.ErrOption)
-			assert.ErrorIs(t, l.SetRate(t.Context(), r), ratelimiter.ErrOption)
+			assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
+			assert.ErrorIs(t, l.SetRate(t.Context(), r), ratelimiter.ErrInvalidArgument)
 		})
 	}
-	require.ErrorIs(t, l.SetRate(t.Context(), ratelimiter.PerSecond(1), nil), ratelimiter.ErrOption)
+	require.ErrorIs(t, l.SetRate(t.Context(), ratelimiter.PerSecond(1), nil), ratelimiter.ErrInvalidArgument)
 	require.Zero(t, p.Count(redistest.AnyScript()))
 	_, err := l.Rate(t.Context())
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
@@ -225,12 +225,12 @@ func TestTheLargestBurst(t *testing.T) {
 			both(t, r, func(t *testing.T, r ratelimiter.Rate) {
 				l := c.RateLimiter(redistest.Name(t))
 				err := l.SetRate(t.Context(), r.WithBurst(math.MaxInt64))
-				require.ErrorIs(t, err, ratelimiter.ErrOption)
+				require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 				found := largest.FindStringSubmatch(err.Error())
 				require.NotNil(t, found, err)
 				most, err := strconv.ParseInt(found[1], 10, 64)
 				require.NoError(t, err)
-				require.ErrorIs(t, l.SetRate(t.Context(), r.WithBurst(most+1)), ratelimiter.ErrOption)
+				require.ErrorIs(t, l.SetRate(t.Context(), r.WithBurst(most+1)), ratelimiter.ErrInvalidArgument)
 				require.NoError(t, l.SetRate(t.Context(), r.WithBurst(most)))
 				holds(t, &l.Bucket, most)
 				gets(t, &l.Bucket, most)
@@ -358,11 +358,11 @@ func TestTheErrorsTellThemselvesApart(t *testing.T) {
 	all := map[string]error{
 		"ErrNoRate": ratelimiter.ErrNoRate, "ErrOtherRate": ratelimiter.ErrOtherRate, "ErrOtherAlgorithm": ratelimiter.ErrOtherAlgorithm,
 		"ErrExceedsBurst": ratelimiter.ErrExceedsBurst, "ErrExceedsDeadline": ratelimiter.ErrExceedsDeadline, "ErrExceedsDebt": ratelimiter.ErrExceedsDebt,
-		"ErrCrossSlot": ratelimiter.ErrCrossSlot, "ErrOption": ratelimiter.ErrOption, "ErrUnknown": ratelimiter.ErrUnknown, "ErrClosed": ratelimiter.ErrClosed,
+		"ErrCrossSlot": ratelimiter.ErrCrossSlot, "ErrInvalidArgument": ratelimiter.ErrInvalidArgument, "ErrOutcomeUnknown": ratelimiter.ErrOutcomeUnknown, "ErrClosed": ratelimiter.ErrClosed,
 	}
 	for name, err := range all {
 		for other, target := range all {
-			same := name == other || (name == "ErrCrossSlot" && other == "ErrOption")
+			same := name == other || (name == "ErrCrossSlot" && other == "ErrInvalidArgument")
 			assert.Equal(t, same, errors.Is(err, target), "%s is %s", name, other)
 		}
 	}

@@ -25,8 +25,8 @@ import (
 // asked by a newer one says so itself.
 //
 // Errors of all: [ErrNoRate]; [ErrOtherAlgorithm]; [ErrOtherRate];
-// [ErrOption], for a request of 0 tokens or fewer and a handle that was made
-// with one that cannot be used; [ErrUnknown], if the reply was lost: the
+// [ErrInvalidArgument], for a request of 0 tokens or fewer and a handle that was made
+// with one that cannot be used; [ErrOutcomeUnknown], if the reply was lost: the
 // request is not sent again, and what it may have taken stays taken; ctx's
 // error and cause; [ErrClosed]; Redis' and the network's.
 type Bucket struct {
@@ -57,7 +57,7 @@ func (b *Bucket) String() string {
 
 // Reset fills the bucket, and lifts a block. Reservations that were granted
 // stay granted; one that is cancelled afterwards gives its tokens back all the
-// same, up to a full bucket. It is sent once: after [ErrUnknown] or ctx's error it
+// same, up to a full bucket. It is sent once: after [ErrOutcomeUnknown] or ctx's error it
 // may or may not have been done.
 //
 // Cost and errors: see [Bucket]. It needs no rate.
@@ -73,7 +73,7 @@ func (b *Bucket) Reset(ctx context.Context) error {
 // it early. The bucket fills meanwhile. A second block replaces the first,
 // but does not end before what was reserved under that. Waits that were granted
 // before keep their time. Of a rate per client, it blocks this one. Tokens that
-// other processes have prefetched still pass. It is sent once: after [ErrUnknown]
+// other processes have prefetched still pass. It is sent once: after [ErrOutcomeUnknown]
 // or ctx's error it may or may not have been done.
 //
 // Cost and errors: see [Bucket]; a call while blocked may cost a second round
@@ -81,7 +81,7 @@ func (b *Bucket) Reset(ctx context.Context) error {
 func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 	r, err := b.ruleFor(ctx, 1)
 	if err == nil && (d < time.Microsecond || d > core.LongestLease) {
-		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrOption, d, core.LongestLease)
+		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrInvalidArgument, d, core.LongestLease)
 	}
 	if err == nil {
 		err = b.core.Block(ctx, b.state, r, d)
@@ -119,7 +119,7 @@ func (b *Bucket) unexpected(r *bucket.Rule) error {
 func (b *Bucket) askable(ctx context.Context, n int64) error {
 	err := b.usable(ctx)
 	if err == nil && n <= 0 {
-		err = fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
+		err = fmt.Errorf("%w: %d tokens: at least 1", ErrInvalidArgument, n)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 	switch {
 	case reserved < 0 || actual < 0:
-		return b.failed("settle", fmt.Errorf("%w: %d reserved, %d used: neither below 0", ErrOption, reserved, actual))
+		return b.failed("settle", fmt.Errorf("%w: %d reserved, %d used: neither below 0", ErrInvalidArgument, reserved, actual))
 	case actual > reserved:
 		_, err := b.Charge(ctx, actual-reserved)
 		return err
@@ -52,7 +52,7 @@ func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 }
 
 // Refund gives n tokens back, up to a full bucket, also when ctx ends before its
-// answer comes. It is sent once: after [ErrUnknown] it may or may not have been
+// answer comes. It is sent once: after [ErrOutcomeUnknown] it may or may not have been
 // done.
 //
 // Cost, wire and errors: see [Bucket]. Source: RRateLimiter.release.

@@ -88,7 +88,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 }
 
 func isClosedOrUnknown(err error) bool {
-	return errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrUnknown)
+	return errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrOutcomeUnknown)
 }
 
 // What a wait has reserved comes back also if it is the client that ends the
@@ -180,7 +180,7 @@ func TestWhatIsUnderWayWhenTheClientClosesIsUnknown(t *testing.T) {
 			held.Await(t)
 			closing := begun(func() error { return c.Close(t.Context()) })
 			err := outcome(t, running)
-			require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+			require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 			require.ErrorIs(t, err, ratelimiter.ErrClosed)
 			held.Release()
 			require.NoError(t, outcome(t, closing))

@@ -39,7 +39,7 @@
 // the name is an error on either side, never a second budget.
 //
 // Requests that take tokens are sent once. If the reply is lost, the tokens may
-// be gone, and the error is [ErrUnknown]; nothing is ever granted twice.
+// be gone, and the error is [ErrOutcomeUnknown]; nothing is ever granted twice.
 //
 // What was granted to a caller that had gone is given back when the answer
 // comes. Until then it counts as taken, and the bucket refills as if it were. A

@@ -42,15 +42,15 @@ var (
 
 	// ErrCrossSlot says that the members of an [All] lie in different slots of
 	// a cluster, so that no script can decide about all of them. Nothing was
-	// sent. It wraps ErrOption.
+	// sent. It wraps ErrInvalidArgument.
 	ErrCrossSlot error = crossSlotError{}
 
-	// ErrOption says that an argument cannot be used. Nothing was sent.
-	ErrOption = core.ErrOption
+	// ErrInvalidArgument says that an argument cannot be used. Nothing was sent.
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost: the tokens may or may not have
+	// ErrOutcomeUnknown says that a reply was lost: the tokens may or may not have
 	// been taken. Nothing was sent a second time.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = core.ErrClosed
@@ -64,4 +64,4 @@ func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 type crossSlotError struct{}
 
 func (crossSlotError) Error() string { return "the limits lie in different cluster slots" }
-func (crossSlotError) Unwrap() error { return ErrOption }
+func (crossSlotError) Unwrap() error { return ErrInvalidArgument }

@@ -102,7 +102,7 @@ func TestWhatTheFallbacksDecide(t *testing.T) {
 				_, err := l.Take(t.Context(), 6)
 				require.ErrorIs(t, err, ratelimiter.ErrExceedsBurst)
 				_, err = l.Take(t.Context(), 0)
-				require.ErrorIs(t, err, ratelimiter.ErrOption)
+				require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 			})
 		})
 	}

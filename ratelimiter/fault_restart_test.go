@@ -44,7 +44,7 @@ func (c *crowd) take(l *ratelimiter.Limiter) error {
 		switch {
 		case errors.Is(err, ratelimiter.ErrNoRate), errors.Is(err, ratelimiter.ErrOtherAlgorithm), errors.Is(err, ratelimiter.ErrClosed):
 			return err
-		case errors.Is(err, ratelimiter.ErrUnknown):
+		case errors.Is(err, ratelimiter.ErrOutcomeUnknown):
 			c.unknown.Add(1)
 		case err != nil: // nobody there
 		case !ok:
@@ -301,7 +301,7 @@ func TestLostRepliesOnAHotKey(t *testing.T) {
 					ok = err == nil
 				}
 				switch {
-				case errors.Is(err, ratelimiter.ErrUnknown):
+				case errors.Is(err, ratelimiter.ErrOutcomeUnknown):
 					unknown.Add(1)
 				case assert.NoError(t, err) && assert.True(t, ok):
 					granted.Add(1)

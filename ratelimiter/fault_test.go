@@ -155,7 +155,7 @@ func TestALostReplyIsUnknownAndNotRepeated(t *testing.T) {
 				}
 				drop := f.proxy.DropReply(f.script(of.script), 1, how...)
 				err := of.do(t.Context(), f)
-				require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+				require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 				require.ErrorContains(t, err, f.name)
 				drop.Await(t)
 				require.Equal(t, 1, f.proxy.Count(f.script(of.script)))
@@ -175,7 +175,7 @@ func TestALostReplyToCancelIsUnknownAndNotRepeated(t *testing.T) {
 		r, err := f.b.ReserveN(t.Context(), 2)
 		require.NoError(t, err)
 		f.proxy.DropReply(f.script("cancel"), 1, how...)
-		require.ErrorIs(t, r.Cancel(t.Context()), ratelimiter.ErrUnknown)
+		require.ErrorIs(t, r.Cancel(t.Context()), ratelimiter.ErrOutcomeUnknown)
 		require.NoError(t, r.Cancel(t.Context()), "a second one has nothing to do")
 		require.Equal(t, 1, f.proxy.Count(f.script("cancel")))
 		d, err := f.direct.Peek(t.Context())
@@ -230,7 +230,7 @@ func TestALostReplyAboutTheRule(t *testing.T) {
 				f := newFaulty(t)
 				f.known()
 				f.proxy.DropReply(f.script(of.script), 1, how...)
-				require.ErrorIs(t, of.do(t.Context(), f.limiter), ratelimiter.ErrUnknown)
+				require.ErrorIs(t, of.do(t.Context(), f.limiter), ratelimiter.ErrOutcomeUnknown)
 				require.Equal(t, 1, f.proxy.Count(f.script(of.script)))
 				of.check(t, f.sure)
 			})
@@ -273,7 +273,7 @@ func TestALostReplyAfterAScriptFlush(t *testing.T) {
 	f.server.FlushScripts()
 	f.proxy.DropReply(f.script("take"), 1)
 	_, err := f.b.Take(t.Context(), 3)
-	require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+	require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 	require.Equal(t, 2, f.proxy.Count(f.script("take")), "EVALSHA, which the server did not know, and EVAL")
 	require.EqualValues(t, 7, f.left())
 }
@@ -344,7 +344,7 @@ func TestATakeThatArrivesAfterItsExchangeIsForfeited(t *testing.T) {
 	late := f.proxy.HoldRequest(f.script("take"))
 	_, err := f.b.Take(context.Background(), 3)
 	late.Await(t)
-	require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+	require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 	require.EqualValues(t, faultyBurst, f.left())
 	late.Release()
 	require.EqualValues(t, faultyBurst-3, f.left())
@@ -378,7 +378,7 @@ func TestABlockThatArrivesAfterAResetDoesNotBlockAgain(t *testing.T) {
 	err := f.b.Block(t.Context(), time.Hour)
 	late.Await(t)
 	if err != nil {
-		require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+		require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 		late.Release()
 		return // sent once: who was told so knows that it may come late
 	}
@@ -466,7 +466,7 @@ func TestAStoppedServerGrantsNothingTwice(t *testing.T) {
 	f.server.Pause()
 	granted := int64(0)
 	for _, err := range callers(t, 8, soon, func(context.Context) error { return allowed(f.b) }) {
-		require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+		require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 	}
 	f.server.Resume()
 	require.Eventually(t, func() bool {
@@ -509,7 +509,7 @@ func TestATakeOutlivesAReadOnlyServer(t *testing.T) {
 	readOnly(true)
 	_, err := f.b.Take(t.Context(), 1)
 	require.ErrorContains(t, err, "READONLY")
-	require.NotErrorIs(t, err, ratelimiter.ErrUnknown, "it is known that nothing was done")
+	require.NotErrorIs(t, err, ratelimiter.ErrOutcomeUnknown, "it is known that nothing was done")
 	require.Greater(t, f.proxy.Count(f.script("take")), 1, "it was tried again")
 	type outcome struct {
 		d   ratelimiter.Decision

@@ -41,7 +41,7 @@ func (l *Limiter) Name() string { return l.limiter }
 // each key has the whole rate for itself. It asks nobody, and a key that is not
 // used costs nothing, in the process or on the server.
 //
-// Any text is a key but the empty one, which is an ErrOption of the handle's
+// Any text is a key but the empty one, which is an ErrInvalidArgument of the handle's
 // operations. Wire: string name:{key}. Of a key above 64 bytes a hash stands
 // there, and braces and "%" are escaped, so that who chooses keys chooses
 // neither a cluster slot nor how much is stored.
@@ -53,13 +53,13 @@ func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
 func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 	*b = Bucket{handle: l.handle, key: key, state: keys.BucketOf(l.core.Name, key), bad: l.bad}
 	if key == "" && b.bad == nil {
-		b.bad = fmt.Errorf("%w: empty key", ErrOption)
+		b.bad = fmt.Errorf("%w: empty key", ErrInvalidArgument)
 	}
 	for _, o := range opts {
 		switch {
 		case b.bad != nil:
 		case o == nil:
-			b.bad = fmt.Errorf("%w: a nil option", ErrOption)
+			b.bad = fmt.Errorf("%w: a nil option", ErrInvalidArgument)
 		default:
 			b.own, b.bad = o.travelling()
 		}
@@ -72,7 +72,7 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 // full buckets, as after [Limiter.Delete]; but see [WithRuleTTL].
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one round trip. Wire: string name. Errors: ctx's; [ErrOption] for a
+// Cost: one round trip. Wire: string name. Errors: ctx's; [ErrInvalidArgument] for a
 // rate of nothing, or one that 2^53 cannot hold exactly (the text names the
 // largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; Redis' and the
 // network's. Source: RRateLimiter.trySetRate.
@@ -101,7 +101,7 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) 
 // its time, and a block of a key stays. ctx ends the wait for the answer; the
 // call may still take effect then. It is sent once.
 // Cost: one round trip. Wire: string name. Errors: as
-// [Limiter.TrySetRate], and [ErrUnknown]. Source: RRateLimiter.setRate.
+// [Limiter.TrySetRate], and [ErrOutcomeUnknown]. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
 	how, err := settingOf(ctx, l, r, opts)
 	if err == nil {
@@ -149,7 +149,7 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 // Other processes follow within a second. It is sent once.
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
-// [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
+// [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
 func (l *Limiter) Pause(ctx context.Context) error { return l.pause(ctx, "pause", true) }
 
 // Resume ends a pause. Cost and errors: as [Limiter.Pause].
@@ -171,7 +171,7 @@ func (l *Limiter) pause(ctx context.Context, op string, stop bool) error {
 // while no rate is stored; and unless the new rate goes, too, see [WithRuleTTL].
 // It is sent once.
 //
-// Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrUnknown]; ctx's;
+// Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrOutcomeUnknown]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.delete.
 func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 	if err := l.usable(ctx); err != nil {

@@ -157,7 +157,7 @@ func halfMoved(t *testing.T, cluster *redistest.Cluster) {
 	_, err = all.Take(t.Context(), 2)
 	require.ErrorContains(t, err, "TRYAGAIN")
 	require.Greater(t, m.From().Refusals(t, "TRYAGAIN"), int64(1), "it was sent again")
-	require.NotErrorIs(t, err, ratelimiter.ErrUnknown)
+	require.NotErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 	require.ErrorContains(t, all.Wait(t.Context()), "TRYAGAIN")
 	for _, b := range buckets {
 		remains(t, b, 9)

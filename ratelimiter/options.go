@@ -12,7 +12,7 @@ import (
 )
 
 // An Option is about one handle, and those that [Limiter.For] makes of it.
-// Nothing of it is stored. A value that cannot be used is an [ErrOption] of
+// Nothing of it is stored. A value that cannot be used is an [ErrInvalidArgument] of
 // every operation of the handle.
 type Option interface{ apply(*options) error }
 
@@ -45,7 +45,7 @@ func (o option) apply(to *options) error { return o(to) }
 // WithExpectedRate makes every request fail with [ErrOtherRate] while another
 // rate than this is stored. Without it a handle follows what is stored. A charge
 // or a refund that learns of the other rate only from its bucket is done all the
-// same. A rate that could not be set is an [ErrOption].
+// same. A rate that could not be set is an [ErrInvalidArgument].
 func WithExpectedRate(r Rate) Option {
 	return option(func(o *options) error {
 		o.expected = &r
@@ -60,7 +60,7 @@ func WithExpectedRate(r Rate) Option {
 func WithMaxDebt(tokens int64) Option {
 	return option(func(o *options) error {
 		if tokens < 1 {
-			return fmt.Errorf("%w: a maximum debt of %d tokens: at least 1", ErrOption, tokens)
+			return fmt.Errorf("%w: a maximum debt of %d tokens: at least 1", ErrInvalidArgument, tokens)
 		}
 		o.maxDebt = tokens
 		return nil
@@ -77,7 +77,7 @@ func WithMaxDebt(tokens int64) Option {
 func WithMaxWait(d time.Duration) Option {
 	return option(func(o *options) error {
 		if d <= 0 {
-			return fmt.Errorf("%w: a longest wait of %v: it must be positive", ErrOption, d)
+			return fmt.Errorf("%w: a longest wait of %v: it must be positive", ErrInvalidArgument, d)
 		}
 		o.maxWait = d
 		return nil
@@ -105,7 +105,7 @@ func WithLocalDenial() Option {
 func WithPrefetch(n int64) Option {
 	return option(func(o *options) error {
 		if n < 1 {
-			return fmt.Errorf("%w: prefetch of %d tokens: at least 1", ErrOption, n)
+			return fmt.Errorf("%w: prefetch of %d tokens: at least 1", ErrInvalidArgument, n)
 		}
 		o.prefetch = n
 		return nil
@@ -131,10 +131,10 @@ func WithPrefetch(n int64) Option {
 func WithFallback(within time.Duration, f Fallback) Option {
 	return option(func(o *options) error {
 		if within <= 0 {
-			return fmt.Errorf("%w: a fallback after %v: the time must be positive", ErrOption, within)
+			return fmt.Errorf("%w: a fallback after %v: the time must be positive", ErrInvalidArgument, within)
 		}
 		if f == nil {
-			return fmt.Errorf("%w: a nil fallback", ErrOption)
+			return fmt.Errorf("%w: a nil fallback", ErrInvalidArgument)
 		}
 		o.fallback = &fallback{within: within, to: f}
 		return f.check()
@@ -205,7 +205,7 @@ func WithReset() SetOption {
 func WithRuleTTL(d time.Duration) TrySetOption {
 	return trySetOption{func(s *exchange.Setting) error {
 		if least := exchange.LeastTTL(s.Rule); d != 0 && (d < least || d > core.LongestLease) {
-			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrOption, rateOf(s.Rule.Rate), d, least, core.LongestLease)
+			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrInvalidArgument, rateOf(s.Rule.Rate), d, least, core.LongestLease)
 		}
 		s.TTL = d
 		return nil

@@ -348,7 +348,7 @@ func TestOddKeysAreBucketsOfTheirOwn(t *testing.T) {
 	}
 	gets(t, &l.Bucket, 2)
 	_, err := l.For("").Take(t.Context(), 1)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 }
 
 // Handles with a rate of their own are not held to the stored one, also where

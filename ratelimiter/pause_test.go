@@ -368,7 +368,7 @@ func TestBlocksOfExtremeLength(t *testing.T) {
 		assert.Greater(t, isRefused(t, &l.Bucket, 1).RetryAfter, longest-time.Minute)
 		require.ErrorIs(t, l.Wait(withTimeout(t, 20*time.Second)), ratelimiter.ErrExceedsDeadline)
 		for _, d := range []time.Duration{longest + 1, 0, -time.Second, 999 * time.Nanosecond} {
-			require.ErrorIs(t, l.Block(t.Context(), d), ratelimiter.ErrOption)
+			require.ErrorIs(t, l.Block(t.Context(), d), ratelimiter.ErrInvalidArgument)
 		}
 	})
 }

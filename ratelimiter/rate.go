@@ -73,11 +73,11 @@ func (r Rate) String() string { return r.counted().String() }
 // ParseRate reads "5/s", "1/3s", "100/m", "1000/d" or "10/1h30m": a number of
 // tokens, and the time in which they come. The burst is that number of tokens;
 // see [Rate.WithBurst]. "0/s" grants nothing, and "unlimited" is [Unlimited].
-// Errors: [ErrOption].
+// Errors: [ErrInvalidArgument].
 func ParseRate(text string) (Rate, error) {
 	r, err := bucket.ParseRate(text)
 	if err != nil {
-		return Rate{}, fmt.Errorf("%w: %w", ErrOption, err)
+		return Rate{}, fmt.Errorf("%w: %w", ErrInvalidArgument, err)
 	}
 	return rateOf(r), nil
 }
@@ -99,7 +99,7 @@ func travelling(r Rate) (*bucket.Rule, error) { return counts(bucket.Travelling(
 
 func counts(r *bucket.Rule, err error) (*bucket.Rule, error) {
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		return nil, fmt.Errorf("%w: %w", ErrInvalidArgument, err)
 	}
 	return r, nil
 }

@@ -45,7 +45,7 @@ func TestParseRateRefuses(t *testing.T) {
 		"5/d h", "5/3 s", "NaN/s", "5/nans", "5/infs",
 	} {
 		got, err := ParseRate(text)
-		assert.ErrorIs(t, err, ErrOption, "%q is %v", text, got)
+		assert.ErrorIs(t, err, ErrInvalidArgument, "%q is %v", text, got)
 	}
 }
 
@@ -81,9 +81,9 @@ func TestRatesThatCannotBe(t *testing.T) {
 		Every(math.MinInt64, math.MinInt64),
 	} {
 		_, err := resolve(r)
-		assert.ErrorIs(t, err, ErrOption, "%+v", r)
+		assert.ErrorIs(t, err, ErrInvalidArgument, "%+v", r)
 		_, err = travelling(r)
-		assert.ErrorIs(t, err, ErrOption, "%+v", r)
+		assert.ErrorIs(t, err, ErrInvalidArgument, "%+v", r)
 	}
 }
 
@@ -96,7 +96,7 @@ func FuzzParseRate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ParseRate(text)
 		if err != nil {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 			return
 		}
 		require.Equal(t, r.N, r.Burst)

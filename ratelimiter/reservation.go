@@ -55,10 +55,10 @@ func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.Engin
 // Cancel gives the tokens back as far as that takes nothing from those who
 // reserved later: what they are to wait for stays as it is. Once the tokens
 // may be used, nothing comes back; nor after the rate has changed, or when it
-// is called again. It is sent once: after [ErrUnknown] or ctx's error it may or
+// is called again. It is sent once: after [ErrOutcomeUnknown] or ctx's error it may or
 // may not have been done.
 //
-// Cost: one round trip. Errors: ctx's; [ErrUnknown]; [ErrClosed]; Redis' and
+// Cost: one round trip. Errors: ctx's; [ErrOutcomeUnknown]; [ErrClosed]; Redis' and
 // the network's. Source: x/time/rate.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	b := r.b
@@ -66,7 +66,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if err == nil && r.used.CompareAndSwap(false, true) {
 		err = b.core.Cancel(ctx, bucket.Cancellation{State: b.state, Ticks: r.got.Rule.Ticks(r.n), Left: r.got.State, Due: r.due})
 		// Who did not hear the answer does not know whether it was done.
-		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
+		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, combine.ErrAborted))
 	}
 	return b.failed("cancel", err)
 }

@@ -23,7 +23,7 @@ func TestTheBoundHoldsWhileTheRuleGoes(t *testing.T) {
 	raw, name, ttl := server.Client(t), redistest.Name(t), ratelimiter.WithRuleTTL(time.Hour)
 	r := ratelimiter.PerSecond(500).WithBurst(400)
 	passing := func(err error) bool {
-		return errors.Is(err, ratelimiter.ErrNoRate) || errors.Is(err, ratelimiter.ErrUnknown) || errors.Is(err, ratelimiter.ErrExceedsWait)
+		return errors.Is(err, ratelimiter.ErrNoRate) || errors.Is(err, ratelimiter.ErrOutcomeUnknown) || errors.Is(err, ratelimiter.ErrExceedsWait)
 	}
 	var proxies []*redistest.Proxy
 	var takers []taker

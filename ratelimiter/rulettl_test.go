@@ -276,12 +276,12 @@ func TestTimesThatARuleCannotHave(t *testing.T) {
 		{ratelimiter.PerSecond(5), 101 * 365 * 24 * time.Hour},
 		{slowly(1_000_000), 50 * 365 * 24 * time.Hour},
 	} {
-		require.ErrorIs(t, l.SetRate(t.Context(), of.r, ratelimiter.WithRuleTTL(of.ttl)), ratelimiter.ErrOption, "%v", of)
+		require.ErrorIs(t, l.SetRate(t.Context(), of.r, ratelimiter.WithRuleTTL(of.ttl)), ratelimiter.ErrInvalidArgument, "%v", of)
 		_, _, err := l.TrySetRate(t.Context(), of.r, ratelimiter.WithRuleTTL(of.ttl))
-		require.ErrorIs(t, err, ratelimiter.ErrOption, "%v", of)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, "%v", of)
 	}
 	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerSecond(5), nil)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	_, err = l.Rate(t.Context())
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.Unlimited, ratelimiter.WithRuleTTL(10*time.Second)))

@@ -163,7 +163,7 @@ func TestWhatARuleDecidesAloneNoFallbackDoes(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, d.Allowed, of)
 			_, err = l.For("u", ratelimiter.WithRule(ratelimiter.PerSecond(-1))).Take(t.Context(), 1)
-			require.ErrorIs(t, err, ratelimiter.ErrOption)
+			require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 			_, err = l.For("u", ratelimiter.WithRule(ratelimiter.PerSecond(3))).Take(t.Context(), 4)
 			require.ErrorIs(t, err, ratelimiter.ErrExceedsBurst)
 			d, err = l.For("u").Take(context.Background(), 1)

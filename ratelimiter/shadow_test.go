@@ -106,7 +106,7 @@ func TestNumbersForMembersInShadow(t *testing.T) {
 	willHold(t, &s.beta.Bucket, 90)
 	holds(t, &s.live.Bucket, 9)
 	_, err := s.all.TakeEach(t.Context(), 1)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	taken, _, err := s.all.TakeUpTo(t.Context(), 50)
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, taken)
@@ -237,7 +237,7 @@ func TestWhatCannotBeInShadow(t *testing.T) {
 	} {
 		for _, all := range []*ratelimiter.Combined{all, all.For("u")} {
 			_, err := all.Take(t.Context(), 1)
-			require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+			require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		}
 	}
 	holds(t, &s.live.Bucket, 10)
@@ -263,7 +263,7 @@ func TestCloseWaitsForWhatIsTriedOut(t *testing.T) {
 	require.Eventually(t, func() bool { d, err := beta.Peek(t.Context()); return err == nil && d.Remaining < 999_000 }, soon, time.Millisecond)
 	require.NoError(t, c.Close(t.Context()))
 	err = outcome(t, done)
-	require.True(t, errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrUnknown), "%v", err)
+	require.True(t, errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrOutcomeUnknown), "%v", err)
 	all.Allow(t.Context())
 	ratelimiter.Shadow(beta).Take(t.Context(), 1)
 }

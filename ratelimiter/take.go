@@ -132,7 +132,7 @@ func (l limits) ask(ctx context.Context, n []int64, k bucket.Kind, q *exchange.A
 		case err != nil:
 			return l.about(i, err)
 		case r.Type == bucket.PerClient && !r.Settled() && several:
-			return fmt.Errorf("%w: %s has a rate per client", ErrOption, b.String())
+			return fmt.Errorf("%w: %s has a rate per client", ErrInvalidArgument, b.String())
 		case k == bucket.Take && want > r.Burst && !r.None(), k == bucket.Reserve && r.Exceeds(want):
 			return l.about(i, exceedsBurst(want, r))
 		}

@@ -99,12 +99,12 @@ func TestUpToNothingIsAnError(t *testing.T) {
 	l := limited(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(10))
 	for _, n := range []int64{0, -1} {
 		_, _, err := l.TakeUpTo(t.Context(), n)
-		require.ErrorIs(t, err, ratelimiter.ErrOption)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 		_, _, err = ratelimiter.All(l).TakeUpTo(t.Context(), n)
-		require.ErrorIs(t, err, ratelimiter.ErrOption)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	}
 	_, _, err := ratelimiter.All().TakeUpTo(t.Context(), 1)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	holds(t, &l.Bucket, 10)
 }
 
@@ -173,7 +173,7 @@ func TestUpToSomeFallsBack(t *testing.T) {
 				assert.True(t, takes(t, b, n, of.want[i]).Fallback)
 			}
 			_, _, err := b.TakeUpTo(t.Context(), 0)
-			require.ErrorIs(t, err, ratelimiter.ErrOption, "of which nothing is fallen back from")
+			require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, "of which nothing is fallen back from")
 			banned := l.For("v", ratelimiter.WithRule(ratelimiter.PerHour(0)))
 			assert.False(t, takes(t, banned, 3, 0).Fallback)
 		})
@@ -214,7 +214,7 @@ func TestWhatAnObserverHearsOfUpToSome(t *testing.T) {
 		{Limiter: l.Name(), Tokens: 2, Allowed: true, Together: 1},
 		{Limiter: l.Name(), Tokens: 3, Together: 1},
 	}, all[:3])
-	require.ErrorIs(t, all[3].Err, ratelimiter.ErrOption)
+	require.ErrorIs(t, all[3].Err, ratelimiter.ErrInvalidArgument)
 	l = limited(t, c, ratelimiter.PerHour(5))
 	takesOfAll(t, ratelimiter.All(l), 7, 5)
 	assert.Equal(t, []d{{Limiter: l.Name(), Tokens: 5, Allowed: true, Together: 1}}, o.take())

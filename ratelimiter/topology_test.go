@@ -221,7 +221,7 @@ func acrossSlots(t *testing.T, cluster *redistest.Cluster) {
 	} {
 		_, err := all.Take(t.Context(), 1)
 		require.ErrorIs(t, err, ratelimiter.ErrCrossSlot, name)
-		require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		require.NotContains(t, err.Error(), "{u}", "a key's text: %s", name)
 		require.ErrorIs(t, all.Wait(t.Context()), ratelimiter.ErrCrossSlot, name)
 	}
@@ -235,7 +235,7 @@ func namesWithBraces(t *testing.T, cluster *redistest.Cluster) {
 	for _, name := range []string{"{}limit", "limit}42", "limit{42", "}{", "a{}b{c}"} {
 		l := c.RateLimiter(name + tail)
 		_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1))
-		require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		require.ErrorIs(t, err, keys.ErrSlot, name)
 		_, err = l.For("u").Take(t.Context(), 1)
 		require.ErrorIs(t, err, keys.ErrSlot, name)

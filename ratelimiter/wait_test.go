@@ -553,7 +553,7 @@ func TestALongestWait(t *testing.T) {
 			require.ErrorIs(t, paused.Wait(t.Context()), ratelimiter.ErrExceedsWait, "a pause, too")
 			took := time.Since(began)
 			_, err := c.RateLimiter(l.Name(), ratelimiter.WithMaxWait(0)).Take(t.Context(), 1)
-			require.ErrorIs(t, err, ratelimiter.ErrOption)
+			require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 			return took
 		})
 	})

@@ -38,12 +38,12 @@ func (a addend) command() *scripts.Command {
 // Add adds delta to the value of k in one step on the server, and returns the
 // sum. No value is 0. The map's values are text: [WithCodec] or
 // rueidisson.WithCodec with [codec.Text], or [WithValueCodec] with a codec of
-// it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrOption],
+// it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrInvalidArgument],
 // and nothing was changed. The entry keeps its times, unless the call or the handle
 // gives others.
 //
 // Cost: one command, HINCRBY; a script, with HINCRBYFLOAT where it is one, for
-// floats, narrow types and with [WithRequestIDs]. Errors: [ErrOption]; [ErrUnknown], since it is sent
+// floats, narrow types and with [WithRequestIDs]. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], since it is sent
 // once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
 func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N, opts ...PutOption) (N, error) {
@@ -67,7 +67,7 @@ func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (
 	switch {
 	case err != nil:
 	case !got.there:
-		err = fmt.Errorf("%w: the sum would be out of the range of %v", ErrOption, reflect.TypeFor[V]())
+		err = fmt.Errorf("%w: the sum would be out of the range of %v", ErrInvalidArgument, reflect.TypeFor[V]())
 	default:
 		sum, _, err = c.m.decode(key, got)
 	}
@@ -77,7 +77,7 @@ func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (
 // addend returns delta as the server adds it.
 func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 	if !codec.IsText(m.values) {
-		return by, fmt.Errorf("%w: only text can be added to, and the values of this map are written otherwise: see codec.Text", ErrOption)
+		return by, fmt.Errorf("%w: only text can be added to, and the values of this map are written otherwise: see codec.Text", ErrInvalidArgument)
 	}
 	v := reflect.ValueOf(delta)
 	switch {
@@ -88,7 +88,7 @@ func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 		}
 	case v.CanUint():
 		if v.Uint() > math.MaxInt64 {
-			return by, fmt.Errorf("%w: %d is more than the server adds", ErrOption, v.Uint())
+			return by, fmt.Errorf("%w: %d is more than the server adds", ErrInvalidArgument, v.Uint())
 		}
 		by.text, by.least = strconv.FormatUint(v.Uint(), 10), "0"
 		if bits := v.Type().Bits(); bits < 64 {
@@ -96,7 +96,7 @@ func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 		}
 	case v.CanFloat():
 		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
-			return by, fmt.Errorf("%w: %v cannot be added", ErrOption, v.Float())
+			return by, fmt.Errorf("%w: %v cannot be added", ErrInvalidArgument, v.Float())
 		}
 		most := math.MaxFloat64
 		if v.Type().Bits() == 32 {
@@ -105,7 +105,7 @@ func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 		by.text, by.float = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits()), true
 		by.least, by.most = strconv.FormatFloat(-most, 'g', 17, 64), strconv.FormatFloat(most, 'g', 17, 64)
 	default:
-		return by, fmt.Errorf("%w: %v is no number", ErrOption, v.Type())
+		return by, fmt.Errorf("%w: %v is no number", ErrInvalidArgument, v.Type())
 	}
 	return by, nil
 }

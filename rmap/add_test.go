@@ -20,7 +20,7 @@ func refusedAdd[N Number](t *testing.T, m mapping[string, N], was, delta N) {
 	ctx := t.Context()
 	require.NoError(t, m.Put(ctx, "k", was))
 	_, err := Add(ctx, m, "k", delta)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.NotErrorIs(t, err, ErrDecode)
 	v, there, err := m.Get(ctx, "k")
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestASumThatIsOutOfBoundsChangesNothing(t *testing.T) {
 		for _, m := range addKinds[uint16](e, name)[:1] {
 			require.NoError(t, m.Put(t.Context(), "k", 65535))
 			_, err := Add(t.Context(), m, "k", 1)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	})
 }

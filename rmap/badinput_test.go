@@ -95,7 +95,7 @@ var operations = map[string]func(ctx context.Context, m *Map[string, int], k str
 		if ctx == nil {
 			ctx = context.Background() //nolint:staticcheck // the lock's own tests have that
 			if m.m.bad == nil {
-				return ErrOption
+				return ErrInvalidArgument
 			}
 		}
 		hold, err := m.Lock(k).Lock(ctx)
@@ -142,7 +142,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	good := New[string, int](e, "m", WithCodec(codec.Text))
 	for name, op := range operations {
 		var none context.Context
-		require.ErrorIs(t, op(none, good, "k", 1), ErrOption, name)
+		require.ErrorIs(t, op(none, good, "k", 1), ErrInvalidArgument, name)
 		for what, bad := range map[string]*Map[string, int]{
 			"empty name":        New[string, int](e, ""),
 			"a nil option":      New[string, int](e, "m", nil),
@@ -152,47 +152,47 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 			"a time to live":    New[string, int](e, "m", WithTTL(time.Second)),
 			"what entries have": New[string, int](e, "m", WithKeepTTL()),
 		} {
-			require.ErrorIs(t, op(t.Context(), bad, "k", 1), ErrOption, "%s: %s", name, what)
+			require.ErrorIs(t, op(t.Context(), bad, "k", 1), ErrInvalidArgument, "%s: %s", name, what)
 		}
 	}
 	for _, name := range keyed {
 		for _, k := range []string{"\xff", strings.Repeat("k", 1001)} {
-			require.ErrorIs(t, operations[name](t.Context(), good, k, 1), ErrOption, "%s %.4q", name, k)
+			require.ErrorIs(t, operations[name](t.Context(), good, k, 1), ErrInvalidArgument, "%s %.4q", name, k)
 		}
 	}
 	for _, opt := range []PutOption{WithTTL(time.Hour), WithKeepTTL(), nil} {
-		require.ErrorIs(t, good.Put(t.Context(), "k", 1, opt), ErrOption)
+		require.ErrorIs(t, good.Put(t.Context(), "k", 1, opt), ErrInvalidArgument)
 	}
 	for _, d := range []time.Duration{0, -1, time.Microsecond, core.LongestLease + 1} {
 		_, err := good.Expire(t.Context(), d)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		if d != 0 {
-			require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithTTL(d)), ErrOption)
+			require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithTTL(d)), ErrInvalidArgument)
 		}
 	}
 	for _, opt := range []ScanOption{WithPage(0), WithPage(mostPage + 1), nil} {
 		for _, err := range good.All(t.Context(), opt) {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	}
 	for _, err := range New[[2]byte, int](e, "m", WithKeyCodec(codec.For[[2]byte](codec.Bytes))).All(t.Context(), WithMatch("a*")) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err := good.Rename(t.Context(), "")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, _, err = good.Compute(t.Context(), "k", nil)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = Add(t.Context(), New[string, float64](e, "m", WithCodec(codec.Text)), "k", math.NaN())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = Add(t.Context(), New[string, uint64](e, "m", WithCodec(codec.Text)), "k", 1<<63)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = Add(t.Context(), New[string, int](e, "m"), "k", 1)
-	require.ErrorIs(t, err, ErrOption, "msgpack is no text")
-	require.ErrorIs(t, New[string, *int](e, "m").Put(t.Context(), "k", nil), ErrOption)
-	require.ErrorIs(t, New[string, any](e, "m").Put(t.Context(), "k", nil), ErrOption)
-	require.ErrorIs(t, New[float64, int](e, "m").Put(t.Context(), 1, 1), ErrOption)
-	require.ErrorIs(t, New[any, int](e, "m").Put(t.Context(), 1, 1), ErrOption)
-	require.ErrorIs(t, New[string, []byte](e, "m").Put(t.Context(), "k", make([]byte, 1001)), ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument, "msgpack is no text")
+	require.ErrorIs(t, New[string, *int](e, "m").Put(t.Context(), "k", nil), ErrInvalidArgument)
+	require.ErrorIs(t, New[string, any](e, "m").Put(t.Context(), "k", nil), ErrInvalidArgument)
+	require.ErrorIs(t, New[float64, int](e, "m").Put(t.Context(), 1, 1), ErrInvalidArgument)
+	require.ErrorIs(t, New[any, int](e, "m").Put(t.Context(), 1, 1), ErrInvalidArgument)
+	require.ErrorIs(t, New[string, []byte](e, "m").Put(t.Context(), "k", make([]byte, 1001)), ErrInvalidArgument)
 	require.Zero(t, proxy.Count(redistest.Arg("m")), "nothing was sent")
 }
 
@@ -200,7 +200,7 @@ func TestAVerdictThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	m, _ := fresh(t)
 	_, _, err := m.Compute(t.Context(), "k", func(int, bool) (int, Verdict, error) { return 1, 3, nil })
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 func TestEmptyKeysAndValuesAreSome(t *testing.T) {
@@ -223,7 +223,7 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 		err := op(ctx, m, "k", 1)
 		require.ErrorIs(t, err, context.Canceled, name)
 		require.ErrorIs(t, err, assert.AnError, name)
-		require.NotErrorIs(t, err, ErrUnknown, name)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 	}
 	require.NoError(t, e.Close(t.Context()))
 	for name, op := range operations {
@@ -247,7 +247,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 				err := op(t.Context(), m, "k", 1)
 				require.ErrorContains(t, err, fmt.Sprintf("%q", m.Name()), name)
 				require.ErrorContains(t, err, "no hash", name)
-				require.NotErrorIs(t, err, ErrUnknown, name)
+				require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 			}
 			text, err := raw.Do(t.Context(), raw.B().Get().Key(m.Name()).Build()).ToString()
 			require.NoError(t, err)

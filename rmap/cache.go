@@ -203,9 +203,9 @@ func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by O
 	switch {
 	case err != nil:
 	case n < 0 || n > most:
-		err = fmt.Errorf("%w: a bound of %d %s: from 0 to %d", ErrOption, n, of, most)
+		err = fmt.Errorf("%w: a bound of %d %s: from 0 to %d", ErrInvalidArgument, n, of, most)
 	case by != LRU && by != LFU:
-		err = fmt.Errorf("%w: order %d is neither LRU nor LFU", ErrOption, by)
+		err = fmt.Errorf("%w: order %d is neither LRU nor LFU", ErrInvalidArgument, by)
 	default:
 		did, err = writing(ctx, m.m.h, set)
 	}

@@ -193,10 +193,10 @@ func TestEventsEnd(t *testing.T) {
 		require.ErrorContains(t, err, m.Name())
 	}
 	for _, err := range m.Events(t.Context(), Gap) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, err := range NewCache[string, string](m.m.h.e, "").Events(t.Context()) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	e := engineOn(t, raw)
 	events = NewCache[string, string](e, m.Name()).Events(t.Context())
@@ -359,26 +359,26 @@ func TestWhatACacheRefuses(t *testing.T) {
 	proxy.ResetLog()
 	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, core.LongestLease + 1, math.MaxInt64} {
 		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)}[btoi(d == 0):] { // WithTTL(0) is no end
-			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrOption, d)
+			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrInvalidArgument, d)
 			_, err := m.Touch(t.Context(), "k", opt)
-			require.ErrorIs(t, err, ErrOption, d)
+			require.ErrorIs(t, err, ErrInvalidArgument, d)
 			_, _, err = NewCache[string, int](e, "m", opt).Get(t.Context(), "k")
-			require.ErrorIs(t, err, ErrOption, d)
+			require.ErrorIs(t, err, ErrInvalidArgument, d)
 		}
 		_, err := m.Expire(t.Context(), d)
-		require.ErrorIs(t, err, ErrOption, d)
+		require.ErrorIs(t, err, ErrInvalidArgument, d)
 	}
 	for _, n := range []int64{-1, math.MaxInt32 + 1, math.MinInt64} {
-		require.ErrorIs(t, m.SetMaxSize(t.Context(), n, LRU), ErrOption)
+		require.ErrorIs(t, m.SetMaxSize(t.Context(), n, LRU), ErrInvalidArgument)
 	}
-	require.ErrorIs(t, m.SetMaxSize(t.Context(), 1, Order(2)), ErrOption)
-	require.ErrorIs(t, m.SetMaxBytes(t.Context(), -1, LRU), ErrOption)
-	require.ErrorIs(t, m.SetMaxBytes(t.Context(), 1, Order(2)), ErrOption)
-	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrOption)
-	require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrOption)
-	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrOption)
+	require.ErrorIs(t, m.SetMaxSize(t.Context(), 1, Order(2)), ErrInvalidArgument)
+	require.ErrorIs(t, m.SetMaxBytes(t.Context(), -1, LRU), ErrInvalidArgument)
+	require.ErrorIs(t, m.SetMaxBytes(t.Context(), 1, Order(2)), ErrInvalidArgument)
+	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrInvalidArgument)
+	require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrInvalidArgument)
+	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrInvalidArgument)
 	var none context.Context
-	require.ErrorIs(t, m.SetMaxSize(none, 1, LRU), ErrOption)
+	require.ErrorIs(t, m.SetMaxSize(none, 1, LRU), ErrInvalidArgument)
 	assert.Empty(t, proxy.Log(), "nothing was sent")
 }
 
@@ -496,7 +496,7 @@ func TestALostReplyOfACache(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 					require.ErrorContains(t, err, key)
 				}
 				left := map[string]int{}
@@ -552,7 +552,7 @@ func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
 	at := newHandClock() // nothing expires until it is told to
 	m := NewCache[string, int](engineOn(t, client, at.on), cacheNamed(t, raw))
 	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body()), 1)
-	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrUnknown)
+	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrOutcomeUnknown)
 	lost.Await(t)
 	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))
 	at.forward(time.Second)

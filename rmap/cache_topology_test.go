@@ -29,7 +29,7 @@ func TestACacheOnACluster(t *testing.T) {
 	t.Run("names that break slots are refused", func(t *testing.T) {
 		m := NewCache[string, int](engineOn(t, cluster.Client(t)), "{}stock")
 		for name, op := range operations {
-			require.ErrorIs(t, op(t.Context(), asMap(m), "k", 1), ErrOption, name)
+			require.ErrorIs(t, op(t.Context(), asMap(m), "k", 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("all its keys are in one slot", func(t *testing.T) {
@@ -86,9 +86,9 @@ func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
 	} {
 		all.Go(func() {
 			err := operations[name](t.Context(), asMap(m), "k", 2)
-			assert.ErrorIs(t, err, ErrMoving, name)
+			assert.ErrorIs(t, err, ErrSlotMoving, name)
 			assert.ErrorContains(t, err, m.Name(), name)
-			assert.NotErrorIs(t, err, ErrUnknown, name)
+			assert.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 		})
 	}
 	all.Wait()
@@ -162,7 +162,7 @@ func runCacheHistory(t *testing.T, server *redistest.Server, bounded bool, opts 
 			all.Go(func() {
 				for n := range 40 {
 					if n%10 == 0 { // somebody sweeps among them
-						if err := m.Put(t.Context(), fmt.Sprint("short", n), 1, WithTTL(time.Millisecond)); !errors.Is(err, ErrUnknown) {
+						if err := m.Put(t.Context(), fmt.Sprint("short", n), 1, WithTTL(time.Millisecond)); !errors.Is(err, ErrOutcomeUnknown) {
 							assert.NoError(t, err)
 						}
 					}

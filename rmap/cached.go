@@ -142,7 +142,7 @@ func (c *cached) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (b
 	}
 	did, err := send.Yes(c.h.e.RunBriefly(ctx, script, []string{c.n.Options, c.n.Accesses}, []string{decimal(n), by.String()}))
 	c.knows.Store(nil)
-	if err == nil && did || errors.Is(err, ErrUnknown) {
+	if err == nil && did || errors.Is(err, ErrOutcomeUnknown) {
 		c.h.sweeper.Expect(&c.n, c.h.e.Wall()) // which sees to what is too much
 	}
 	return did, err

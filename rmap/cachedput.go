@@ -108,7 +108,7 @@ func (c *cached) written(l lifetime, now int64) func(send.Answer, error) (rueidi
 
 // expect has the sweeper come when what was written is over, if it may have been.
 func (c *cached) expect(l lifetime, now int64, err error) {
-	if at, ends := l.life().First(now); ends && (err == nil || errors.Is(err, ErrUnknown)) {
+	if at, ends := l.life().First(now); ends && (err == nil || errors.Is(err, ErrOutcomeUnknown)) {
 		c.h.sweeper.Expect(&c.n, at)
 	}
 }

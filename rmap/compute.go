@@ -35,7 +35,7 @@ const (
 // other callers wait: it should be short, change nothing else, and not use the
 // same entry. A panic of f goes on in its caller, and if f ends its goroutine, as
 // FailNow of a test does, its caller's ends. If ctx ends before f was called it
-// never is; if it ends later, that is an [ErrUnknown].
+// never is; if it ends later, that is an [ErrOutcomeUnknown].
 //
 // If the write fails, its error is the error of all functions that saw what it did
 // not write, also of those that returned an error of their own or panicked.
@@ -53,7 +53,7 @@ func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) 
 		key, err = c.m.encodeKey(ctx, k)
 	}
 	if err == nil && f == nil {
-		err = fmt.Errorf("%w: nil function", ErrOption)
+		err = fmt.Errorf("%w: nil function", ErrInvalidArgument)
 	}
 	if err != nil {
 		return v, false, c.m.failedAt("compute", key, err)
@@ -101,7 +101,7 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 		text, err := m.encodeValue(v)
 		return value{text: text, there: true}, true, v, err
 	}
-	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
+	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrInvalidArgument, verdict)
 }
 
 // ComputeIfAbsent returns the value of k, and if there is none calls f and stores
@@ -113,7 +113,7 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 // Compute. Source: RMap.computeIfAbsent, by another protocol.
 func (c common[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
 	if f == nil {
-		return now, false, c.m.failed("compute if absent", fmt.Errorf("%w: nil function", ErrOption))
+		return now, false, c.m.failed("compute if absent", fmt.Errorf("%w: nil function", ErrInvalidArgument))
 	}
 	if _, err = c.m.lifetime(opts); err != nil {
 		return now, false, c.m.failed("compute if absent", err)
@@ -150,7 +150,7 @@ func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	case err == nil, errors.Is(err, combine.ErrAborted) && c.settled: // some function ended that goroutine
 		err = c.outcome()
 	case ctx.Err() != nil && !c.leave():
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
 }

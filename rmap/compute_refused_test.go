@@ -85,7 +85,7 @@ func TestComputeNobodyIsAnsweredFromWhatWasNotWritten(t *testing.T) {
 			func(_ *testing.T, _ rueidis.Client, p *redistest.Proxy) {
 				p.DropReply(redistest.MatchScript(changeScript.Body()), 1)
 			},
-			func(t *testing.T, err error) { require.ErrorIs(t, err, ErrUnknown) },
+			func(t *testing.T, err error) { require.ErrorIs(t, err, ErrOutcomeUnknown) },
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -209,11 +209,11 @@ func TestWhoLeavesBeforeTheTurnIsNotCounted(t *testing.T) {
 	cancel()
 	err := <-done
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, ErrUnknown)
+	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	leave()
 	err = <-done
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, err, ErrUnknown, "its function was called")
+	require.ErrorIs(t, err, ErrOutcomeUnknown, "its function was called")
 	close(release)
 	n, _, err := m.Compute(t.Context(), "k", increment)
 	require.NoError(t, err)

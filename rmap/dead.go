@@ -80,7 +80,7 @@ var isDeadID = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`).MatchString
 func (w *Writing[K, V]) usableIDs(ctx context.Context, op string, ids []string) error {
 	for _, id := range ids {
 		if !isDeadID(id) {
-			return fmt.Errorf("%w: %s is no ID of a dead change", ErrOption, quoted(id))
+			return fmt.Errorf("%w: %s is no ID of a dead change", ErrInvalidArgument, quoted(id))
 		}
 	}
 	return w.usableDead(ctx, op)
@@ -94,7 +94,7 @@ const deadPage = 500
 // with its ID and an error; the walk goes on behind it.
 //
 // Cost: a script call for 500 changes, or 1 MB. Wire: XRANGE {name}:rueidisson_dead. Errors:
-// as the map's All; of a Writing that writes through, [ErrOption].
+// as the map's All; of a Writing that writes through, [ErrInvalidArgument].
 func (w *Writing[K, V]) Dead(ctx context.Context) iter.Seq2[DeadChange[K, V], error] {
 	return func(yield func(DeadChange[K, V], error) bool) {
 		from, err := "-", w.usableDead(ctx, "list the dead changes of")
@@ -126,7 +126,7 @@ func (w *Writing[K, V]) usableDead(ctx context.Context, op string) error {
 	case err != nil:
 		return err
 	case !w.cfg.behind:
-		return fmt.Errorf("%w: only what is written behind can die", ErrOption)
+		return fmt.Errorf("%w: only what is written behind can die", ErrInvalidArgument)
 	}
 	return w.h.usable(ctx)
 }

@@ -290,17 +290,17 @@ func TestNoOtherWritingHasDead(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	w := NewWriting(New[string, int](engineOn(t, raw), cacheNamed(t, raw)), newBehindMap().write)
 	for _, err := range w.Dead(t.Context()) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	behind := NewWriting[string, int](w.m, nil, WithBehind(1), WithOthersWriting())
 	_, err := behind.Redrive(t.Context(), "1-1", "x")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = behind.Purge(t.Context(), "1")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = w.Redrive(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = w.Purge(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.ErrorIs(t, Discard(errPicky), errPicky)
 	require.NoError(t, Discard(nil))
 }

@@ -45,7 +45,7 @@
 //
 // Reads are sent again when their reply is lost. Writes are not, since another's
 // write in between would be overwritten by the second send, which came later than
-// its caller thinks. After [ErrUnknown] a write was done, or was not, or will be
+// its caller thinks. After [ErrOutcomeUnknown] a write was done, or was not, or will be
 // for as long as the connection may still deliver it. A Put of what is right
 // anyway may simply be called again; a Swap or an Add may not. [WithRequestIDs]
 // has the server remember each request until its caller has the answer: then
@@ -54,7 +54,7 @@
 //
 // A write that the server refuses for a passing reason, such as a failover, is
 // sent again in any case: nothing was done. A ctx that ends lets its caller go at
-// once; what was on its way may still be done, and the error says ErrUnknown.
+// once; what was on its way may still be done, and the error says ErrOutcomeUnknown.
 //
 // # Together
 //
@@ -150,7 +150,7 @@
 // # Many slots
 //
 // A [Sharded] map of n is n hashes, each in a slot of its own. Its name holds n as
-// text: a handle with another n is an [ErrOption] that says both numbers, and a
+// text: a handle with another n is an [ErrInvalidArgument] that says both numbers, and a
 // plain map under that name, here or in Java, is refused by the server. Handles
 // look there before their first exchange, and again when they have not for a
 // second; so for a second a handle does not see that the map was deleted and is
@@ -336,7 +336,7 @@
 // GetMany and Remove of more than one command are not of one moment. Expire is
 // about the whole map: an entry of a plain map has no time of its own. While the
 // slot of a cache, or of a map with a Writing, moves, the servers put its scripts off, which have several
-// keys: a call waits as long as it is sent again, and fails with [ErrMoving] then.
+// keys: a call waits as long as it is sent again, and fails with [ErrSlotMoving] then.
 //
 // # Redisson's operations
 //

@@ -145,7 +145,7 @@ func (w *Writing[K, V]) note(err error) {
 // forGood reports whether the server has refused something, and not for a moment.
 func forGood(err error) bool {
 	var reply *rueidis.RedisError
-	return errors.Is(err, core.ErrFamily) || errors.As(err, &reply) && !send.Transient(err)
+	return errors.Is(err, core.ErrWrongKind) || errors.As(err, &reply) && !send.Transient(err)
 }
 
 // untilClosed returns a context that ends when the client begins to close, too.

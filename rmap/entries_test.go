@@ -121,7 +121,7 @@ func TestMapComputeIfAbsentStoresOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, there)
 		_, _, err = m.ComputeIfAbsent(ctx, "k", nil)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -163,7 +163,7 @@ func TestMapValuesAndRandomEntries(t *testing.T) {
 		require.Equal(t, want, all)
 		for _, n := range []int{0, -1, mostInOne + 1} {
 			_, err := m.RandomKeys(ctx, n)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	})
 }
@@ -205,7 +205,7 @@ func TestComputeAndAddTakeTimesOfOneCall(t *testing.T) {
 		require.NoError(t, err)
 		lasts("i", time.Hour)
 		_, _, err = m.Compute(ctx, "c", increment, nil)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -294,10 +294,10 @@ func TestExpireEntriesWithConditions(t *testing.T) {
 		require.Equal(t, Timed[string, int]{Entry[string, int]{"long", 2}, -1, -1}, e)
 		for _, bad := range [][]ExpireIf{{IfLess, IfGreater}, {0}, {9}} {
 			_, err := m.ExpireEntries(ctx, ks, time.Hour, bad...)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		_, err = m.ExpireEntries(ctx, ks, 0)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -323,6 +323,6 @@ func TestCacheMaxSizeIsSetOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, did, "somebody has said that there is none")
 		_, err = m.SetMaxSizeIfAbsent(ctx, -1, LRU)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }

@@ -80,7 +80,7 @@ func TestAHoldThatIsLostBesideTheWriteIsSaid(t *testing.T) {
 		<-heard.lost
 	}}
 	_, _, err := m.Compute(t.Context(), "k", increment)
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, lock.ErrLost)
 	require.ErrorContains(t, err, "the lock of the entry was lost")
 	require.NotContains(t, err.Error(), "reply")

@@ -20,7 +20,7 @@ func (c entryObjects[K, V]) Name() string { return c.m.name }
 // Lock returns the lock of the entry of k, there or not: of a map that of RMap.getLock, which
 // Redisson's compute takes, and of a multimap that of RListMultimap.getLock or RSetMultimap.getLock. It keeps no other client from the
 // entry that does not ask for it: see [WithEntryLock] of maps. Its name is {name}:<hash of the key>:lock, here and in the five methods
-// below with the name of the shard for that of a [Sharded]. A key that cannot be used is an [ErrOption] of the lock's operations, and so it is with the
+// below with the name of the shard for that of a [Sharded]. A key that cannot be used is an [ErrInvalidArgument] of the lock's operations, and so it is with the
 // other objects of an entry.
 func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
 	err := c.m.bad
@@ -68,7 +68,7 @@ func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
 }
 
 // Latch returns the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it
-// is an [ErrOption], since the names of latches have no braces there. Source: RMap.getCountDownLatch, and those of multimaps.
+// is an [ErrInvalidArgument], since the names of latches have no braces there. Source: RMap.getCountDownLatch, and those of multimaps.
 func (c entryObjects[K, V]) Latch(k K) *latch.Latch {
 	return latch.New(c.m.h.e, c.m.entryObject(k, entryLatch))
 }

@@ -31,7 +31,7 @@ func TestObjectsOfAnEntryHaveRedissonsNames(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = m.Semaphore("\xff").Available(ctx)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = New[string, int](e, "").FairLock("k").Lock(ctx)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }

@@ -9,20 +9,20 @@ import (
 // the map and, where there is one, the key, and wraps one of these, the
 // context's error and its cause, or the error of Redis.
 var (
-	// ErrOption says that an argument cannot be used: a name, a key, a value, an
+	// ErrInvalidArgument says that an argument cannot be used: a name, a key, a value, an
 	// option. Nothing was sent.
-	ErrOption = core.ErrOption
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost, and that the write may or may not
+	// ErrOutcomeUnknown says that a reply was lost, and that the write may or may not
 	// have been done, or may be done still. Without [WithRequestIDs] a write is
 	// sent once: repeat it where doing it twice does no harm. Reads are sent again
 	// by themselves, and never fail by this.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
-	// ErrMoving says that the slot of a cache, or of what else needs several keys,
+	// ErrSlotMoving says that the slot of a cache, or of what else needs several keys,
 	// moves from one server of a cluster to another, which has taken longer than a
 	// call is sent again for: up to three seconds. Nothing was done; ask again.
-	ErrMoving = core.ErrMoving
+	ErrSlotMoving = core.ErrSlotMoving
 
 	// ErrDecode says that what is in Redis is none of the map's type: another
 	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.

@@ -70,7 +70,7 @@ const mostEvents = 10_000
 // then on, also when nobody listens any more, until the cache is deleted. Wire:
 // channels redisson_map_cache_created:{name}, …_updated, …_removed, …_expired;
 // HSET {name}:redisson_options has-listeners 1. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
 // RMapCache.addListener.
 func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[Event[K, V], error] {
 	f := &feed{news: make(chan struct{}, 1)}
@@ -139,7 +139,7 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 	}
 	for _, kind := range kinds {
 		if kind < Created || kind > Expired {
-			return fmt.Errorf("%w: there are no events of kind %d to listen to", ErrOption, int(kind))
+			return fmt.Errorf("%w: there are no events of kind %d to listen to", ErrInvalidArgument, int(kind))
 		}
 	}
 	f.end = append(f.end, c.h.sweeper.Listen(&c.n))

@@ -69,7 +69,7 @@ func ExampleMap_Compute() {
 		switch {
 		case errors.Is(err, soldOut):
 			fmt.Println("sold out")
-		case errors.Is(err, rmap.ErrUnknown): // it may have been sold: see WithRequestIDs
+		case errors.Is(err, rmap.ErrOutcomeUnknown): // it may have been sold: see WithRequestIDs
 			fmt.Println("ask again")
 		case err != nil:
 			panic(err)
@@ -151,7 +151,7 @@ func ExampleCache() {
 	fmt.Println(now, stored, err)
 
 	err = pages.Put(ctx, "/coffee", "<h1>coffee</h1>", rmap.WithTTL(time.Microsecond))
-	fmt.Println(errors.Is(err, rmap.ErrOption))
+	fmt.Println(errors.Is(err, rmap.ErrInvalidArgument))
 	// Output:
 	// <h1>tea</h1> true <nil>
 	// <h1>tea</h1> false <nil>
@@ -206,7 +206,7 @@ func ExampleNear() {
 	fmt.Println(near.Get(ctx, "tea"))
 
 	_, _, err := rmap.NewNear(rueidisson.Map[string, int](c, "prices"), rmap.WithAnnounced()).Get(ctx, "tea")
-	fmt.Println(errors.Is(err, rmap.ErrOption)) // the map has to be one that announces
+	fmt.Println(errors.Is(err, rmap.ErrInvalidArgument)) // the map has to be one that announces
 	// Output:
 	// 3 true <nil>
 	// 3 true <nil>

@@ -114,7 +114,7 @@ func TestALostReply(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 					require.ErrorContains(t, err, key)
 				}
 				require.Equal(t, c.left, entries(t, look))

@@ -25,7 +25,7 @@ import (
 //     a cluster, and once a second, and one more call for an entry with an idle time. Wire: ZSCORE, HGET; ZADD for
 //     an entry with an idle time and in a bounded cache.
 //
-// Errors: [ErrDecode], by a *[codec.DecodeError], and then it is there; ctx's error and cause; [ErrOption], also
+// Errors: [ErrDecode], by a *[codec.DecodeError], and then it is there; ctx's error and cause; [ErrInvalidArgument], also
 // for another number of shards; [ErrClosed]; Redis' and the network's. Source: RMap.get.
 func (c common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	key, err := c.m.encodeKey(ctx, k)

@@ -96,14 +96,14 @@ func (w *Writing[K, V]) mend(ctx context.Context, hold *lock.Hold, k K, key stri
 		if hold, err = w.m.Lock(k).TryLock(ctx, lock.WithWait(mendTime)); err == nil {
 			defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
 		}
-	} else if errors.Is(why, ErrUnknown) {
+	} else if errors.Is(why, ErrOutcomeUnknown) {
 		// What comes late is of another owner then, and the hold is not handed on with its owner.
 		_, _ = hold.Token(ctx)
 	}
 	if err == nil {
 		err = w.removeUnder(ctx, hold, key)
 	}
-	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil; try++ { // connections end together, and removing twice does no harm
+	for try := 0; errors.Is(err, ErrOutcomeUnknown) && ctx.Err() == nil; try++ { // connections end together, and removing twice does no harm
 		pause(try)
 		err = w.removeUnder(ctx, hold, key)
 	}

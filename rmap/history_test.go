@@ -138,7 +138,7 @@ func (h *history) record(ctx context.Context, client int, m *Map[string, int], i
 	call := h.now()
 	out, err := in.do(ctx, m)
 	end := h.now()
-	if errors.Is(err, ErrUnknown) {
+	if errors.Is(err, ErrOutcomeUnknown) {
 		out, end = output{unknown: true}, math.MaxInt64
 	} else if err != nil {
 		return err

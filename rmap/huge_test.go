@@ -108,20 +108,20 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 			"has, key":           func() error { _, err := m.Has(ctx, key); return err },
 		}
 		for what, call := range calls {
-			require.ErrorIs(t, call(), ErrOption, "%s %s", kind, what)
+			require.ErrorIs(t, call(), ErrInvalidArgument, "%s %s", kind, what)
 		}
 		assert.Empty(t, proxy.Log(), "%s: nothing was sent", kind)
 		_, _, err = m.Compute(ctx, 1, func(int, bool) (int, Verdict, error) { return v, Store, nil })
-		require.ErrorIs(t, err, ErrOption, kind)
+		require.ErrorIs(t, err, ErrInvalidArgument, kind)
 		for _, cmd := range proxy.Log() { // which has read
 			assert.Less(t, len(strings.Join(cmd, "")), 1000)
 		}
 	}
 	proxy.ResetLog()
 	_, err := c.Touch(ctx, core.LargestValue)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = c.TTL(ctx, core.LargestValue)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	assert.Empty(t, proxy.Log())
 }
 
@@ -147,13 +147,13 @@ func TestALargeValueHasTimeToBeSent(t *testing.T) {
 		if put == nil {
 			break
 		}
-		require.ErrorIs(t, put, ErrUnknown)
+		require.ErrorIs(t, put, ErrOutcomeUnknown)
 		require.GreaterOrEqual(t, time.Since(began), due, "it was lost too early")
 		t.Logf("round %d: this machine took %v", round+1, time.Since(began))
 	}
 	require.NoError(t, put)
 	held := proxy.HoldRequest(redistest.All(redistest.Command("HSET"), redistest.Arg(m.Name())))
-	require.ErrorIs(t, m.Put(t.Context(), 1, 1), ErrUnknown, "what is small has not")
+	require.ErrorIs(t, m.Put(t.Context(), 1, 1), ErrOutcomeUnknown, "what is small has not")
 	held.Release()
 }
 

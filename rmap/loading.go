@@ -83,9 +83,9 @@ func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Cont
 	switch {
 	case l.bad != nil:
 	case m == nil || l.load == nil:
-		l.bad = fmt.Errorf("%w: a nil map or loader", ErrOption)
+		l.bad = fmt.Errorf("%w: a nil map or loader", ErrInvalidArgument)
 	case !is || l.h == nil:
-		l.bad = fmt.Errorf("%w: %T cannot be loaded", ErrOption, m)
+		l.bad = fmt.Errorf("%w: %T cannot be loaded", ErrInvalidArgument, m)
 	case l.h.bad != nil:
 		l.bad = l.h.bad
 	default:

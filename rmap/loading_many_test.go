@@ -166,7 +166,7 @@ func TestWhatFailsInABulk(t *testing.T) {
 		"another map":    WithLoadMany(1, func(context.Context, []int) (map[int]int, error) { return nil, nil }),
 	} {
 		_, err := NewLoading(m, quick, opt).GetMany(t.Context(), "1")
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 	}
 }
 

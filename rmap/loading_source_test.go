@@ -81,7 +81,7 @@ func TestLoadingSourceSaysHowLongAnEntryLives(t *testing.T) {
 		}
 		for _, l := range []*Loading[string, int]{l, many} {
 			_, _, err = l.Get(t.Context(), "66")
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 			require.Panics(t, func() { _, _, _ = l.Get(t.Context(), "88") })
 		}
 		require.NotContains(t, contents(t, m), "66")

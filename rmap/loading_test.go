@@ -666,12 +666,12 @@ func TestBadInputOfALoading(t *testing.T) {
 		"a bad map":          NewLoading(New[string, int](e, ""), quick),
 	} {
 		for name, op := range operationsOf {
-			require.ErrorIs(t, op(t.Context(), l), ErrOption, "%s: %s", what, name)
+			require.ErrorIs(t, op(t.Context(), l), ErrInvalidArgument, "%s: %s", what, name)
 		}
 	}
 	l := NewLoading(m, quick)
 	for name, op := range operationsOf {
-		require.ErrorIs(t, op(nil, l), ErrOption, name)
+		require.ErrorIs(t, op(nil, l), ErrInvalidArgument, name)
 	}
 }
 

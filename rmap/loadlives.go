@@ -12,13 +12,13 @@ import (
 // WithLoadTTL has ttl say how long an entry lives that was loaded: of its key and its
 // value, as what a source says of itself. It is in place of the [WithTTL] of the map's
 // handle, which counts where ttl returns 0. A time below a millisecond or above 100 years is
-// an [ErrOption] of the load, and nothing is written then. WithLoadTTL is for a
-// [Cache] or a [Native], and K and V are those of the map, else it is an ErrOption.
+// an [ErrInvalidArgument] of the load, and nothing is written then. WithLoadTTL is for a
+// [Cache] or a [Native], and K and V are those of the map, else it is an ErrInvalidArgument.
 func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.ttlOf = ttl
 		if ttl == nil {
-			return fmt.Errorf("%w: no function of times to live", ErrOption)
+			return fmt.Errorf("%w: no function of times to live", ErrInvalidArgument)
 		}
 		return nil
 	})
@@ -26,12 +26,12 @@ func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingO
 
 // WithTTLJitter has each entry that is loaded live for less than its time to live, by up to
 // that part of it at random. So what was loaded at once does not end at once. A part that
-// is not above 0 and at most 1 is an [ErrOption], and so is a map whose entries stay.
+// is not above 0 and at most 1 is an [ErrInvalidArgument], and so is a map whose entries stay.
 func WithTTLJitter(part float64) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.jitter = part
 		if !(part > 0) || part > 1 || math.IsNaN(part) {
-			return fmt.Errorf("%w: a part of %v is not above 0 and at most 1", ErrOption, part)
+			return fmt.Errorf("%w: a part of %v is not above 0 and at most 1", ErrInvalidArgument, part)
 		}
 		return nil
 	})
@@ -44,7 +44,7 @@ func (l *Loading[K, V]) chooseTTL() error {
 	}
 	ttl, is := l.cfg.ttlOf.(func(K, V) time.Duration)
 	if !is {
-		return fmt.Errorf("%w: what says how long entries live is a %T, and is to be a %T", ErrOption, l.cfg.ttlOf, ttl)
+		return fmt.Errorf("%w: what says how long entries live is a %T, and is to be a %T", ErrInvalidArgument, l.cfg.ttlOf, ttl)
 	}
 	l.ttl = ttl
 	return nil
@@ -56,9 +56,9 @@ func (l *Loading[K, V]) mayEnd() error {
 	case l.cfg.beta == 0 && l.ttl == nil && l.cfg.jitter == 0 && l.cfg.stale == 0:
 		return nil
 	case l.m.base().left == nil:
-		return fmt.Errorf("%w: the entries of this map stay: they have no time to live, and nothing to refresh", ErrOption)
+		return fmt.Errorf("%w: the entries of this map stay: they have no time to live, and nothing to refresh", ErrInvalidArgument)
 	case l.cfg.stale > 0 && l.h.cfg.entries.idle > 0:
-		return fmt.Errorf("%w: WithStaleOnError is not for entries with an idle time", ErrOption)
+		return fmt.Errorf("%w: WithStaleOnError is not for entries with an idle time", ErrInvalidArgument)
 	}
 	return nil
 }
@@ -107,12 +107,12 @@ type failure struct {
 // there, and the loader is not called. The pause is least at first, and twice as long with each failure in a
 // row, up to most. [Loading.Refresh] and [Loading.LoadAll] do not wait for it. 10,000 keys
 // are remembered. A least below a millisecond or above most, and a most above a day, are an
-// [ErrOption].
+// [ErrInvalidArgument].
 func WithLoadBackoff(least, most time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.leastOut, c.mostOut, c.backsOff = least, most, true
 		if least < time.Millisecond || most < least || most > 24*time.Hour {
-			return fmt.Errorf("%w: pauses of %v to %v: from 1ms, to 24h", ErrOption, least, most)
+			return fmt.Errorf("%w: pauses of %v to %v: from 1ms, to 24h", ErrInvalidArgument, least, most)
 		}
 		return nil
 	})

@@ -107,7 +107,7 @@ func (l *Loading[K, V]) chooseMany() error {
 	}
 	many, is := l.cfg.manyOf.(func(context.Context, []K) (map[K]V, error))
 	if !is {
-		return fmt.Errorf("%w: the loader of many is a %T, and is to be a %T", ErrOption, l.cfg.manyOf, many)
+		return fmt.Errorf("%w: the loader of many is a %T, and is to be a %T", ErrInvalidArgument, l.cfg.manyOf, many)
 	}
 	if l.many = many; l.load == nil {
 		l.load = func(ctx context.Context, k K) (v V, there bool, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// A LoadingOption changes a [Loading]. What cannot be used is an [ErrOption] of
+// A LoadingOption changes a [Loading]. What cannot be used is an [ErrInvalidArgument] of
 // each of its operations.
 type LoadingOption interface{ applyLoading(*loadingConfig) error }
 
@@ -36,12 +36,12 @@ const loadTimeout = 10 * time.Second
 // Its context ends then, and who waits for it gets an error. It is also how long
 // the fleet waits for a process that was killed while it loaded, before another
 // one loads: that long, and half a second. Below 10 ms or above a day it is an
-// [ErrOption].
+// [ErrInvalidArgument].
 func WithLoadTimeout(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.timeout = d
 		if d < 10*time.Millisecond || d > 24*time.Hour {
-			return fmt.Errorf("%w: a load timeout of %v is outside of 10ms to 24h", ErrOption, d)
+			return fmt.Errorf("%w: a load timeout of %v is outside of 10ms to 24h", ErrInvalidArgument, d)
 		}
 		return nil
 	})
@@ -52,12 +52,12 @@ func WithLoadTimeout(d time.Duration) LoadingOption {
 // is that of all of them. With it the loader of [NewLoading] may be nil: single entries are
 // then loaded by it, too. Each entry has its lease as if it were loaded alone; those that
 // another process loads are left to that. [WithLoadTimeout] is for the whole call. n is from 1
-// to 10,000; K and V are those of the map, else it is an [ErrOption].
+// to 10,000; K and V are those of the map, else it is an [ErrInvalidArgument].
 func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks []K) (map[K]V, error)) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.many, c.manyOf = n, load
 		if n < 1 || n > 10_000 || load == nil {
-			return fmt.Errorf("%w: %d entries of one call: from 1 to 10,000, of a loader", ErrOption, n)
+			return fmt.Errorf("%w: %d entries of one call: from 1 to 10,000, of a loader", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -67,7 +67,7 @@ func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks 
 // key: until then its [Loading.Get] says so without asking anybody, whatever other
 // processes write. A write of the entry through the same handle is known at once.
 // Nothing of it is stored in Redis. Below a millisecond or above 100 years it is
-// an [ErrOption].
+// an [ErrInvalidArgument].
 func WithAbsentFor(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.absentFor = d
@@ -81,7 +81,7 @@ func WithAbsentFor(d time.Duration) LoadingOption {
 // fleet at a time. beta is 1 for what the paper proposes, and more for earlier
 // (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
 // Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
-// [Cache] or a [Native]; of a map whose entries stay it is an [ErrOption], and so is a
+// [Cache] or a [Native]; of a map whose entries stay it is an [ErrInvalidArgument], and so is a
 // beta that is not above 0 and at most 1000.
 //
 // When an entry ends is asked of the server once for each entry that is read, in
@@ -91,7 +91,7 @@ func WithRefreshAhead(beta float64) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.beta = beta
 		if !(beta > 0) || beta > 1000 || math.IsNaN(beta) {
-			return fmt.Errorf("%w: a beta of %v is not above 0 and at most 1000", ErrOption, beta)
+			return fmt.Errorf("%w: a beta of %v is not above 0 and at most 1000", ErrInvalidArgument, beta)
 		}
 		return nil
 	})

@@ -20,7 +20,7 @@ import (
 // last d of its time to live counts likewise. The end of an entry is asked of the server by
 // the first Get of the handle that finds it, and remembered for 10,000 entries. It
 // is for a [Cache] or a [Native] whose handle has no [WithMaxIdle], else it is an
-// [ErrOption]; so is a d below a millisecond or above 100 years.
+// [ErrInvalidArgument]; so is a d below a millisecond or above 100 years.
 func WithStaleOnError(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.stale = d

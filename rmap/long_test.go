@@ -262,9 +262,9 @@ func TestMapLongExchangeEndsWhenTheServerIsSilent(t *testing.T) {
 		began := time.Now()
 		_, _, err = m.Get(context.Background(), "long")
 		require.Error(t, err)
-		require.NotErrorIs(t, err, ErrUnknown, "it has changed nothing")
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, "it has changed nothing")
 		took := time.Since(began)
-		require.ErrorIs(t, m.Put(context.Background(), "long", long), ErrUnknown)
+		require.ErrorIs(t, m.Put(context.Background(), "long", long), ErrOutcomeUnknown)
 		return took
 	})
 }

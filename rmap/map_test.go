@@ -167,7 +167,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.EqualValues(t, 120, one)
 		_, err = Add(ctx, small, "s", 8)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		one, _, err = small.Get(ctx, "s")
 		require.NoError(t, err)
 		require.EqualValues(t, 120, one)
@@ -204,7 +204,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		other := "new:{" + name + "}"
 		if e.Cluster() {
 			_, err = m.Rename(ctx, "elsewhere")
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		did, err = m.Rename(ctx, other)
 		require.NoError(t, err)

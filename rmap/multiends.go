@@ -45,7 +45,7 @@ func (m *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duratio
 	if err == nil {
 		there, err = writing(ctx, m.m.h, func() (bool, error) {
 			there, err := send.Yes(m.write(ctx, multimap.Expire, key, ms, native))
-			if (there || errors.Is(err, ErrUnknown)) && ms != "" && !m.m.cfg.native {
+			if (there || errors.Is(err, ErrOutcomeUnknown)) && ms != "" && !m.m.cfg.native {
 				h, names := m.m.h, m.names
 				h.sweeper.ExpectOf(core.Key{Kind: names.kind + " multimap", Name: names.index}, h.e.Wall()+core.Millis(d), func() mapcache.Visit {
 					return names.sweep(h.e)

@@ -17,7 +17,7 @@ import (
 // out, and is the error beside the others.
 //
 // Cost: one script call. Wire: HEXISTS, ZSCORE; LRANGE or SMEMBERS. Errors: [ErrDecode], by a
-// *[codec.DecodeError]; ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and
+// *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and
 // the network's. Source: RMultimap.getAll.
 func (m *multi[K, V]) Get(ctx context.Context, k K) (vs []V, err error) {
 	key, err := m.m.encodeKey(ctx, k)
@@ -120,7 +120,7 @@ func (m *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, text
 		return key, nil, err
 	}
 	if len(vs) > mostValues {
-		return key, nil, fmt.Errorf("%w: %d values at once, of at most %d", ErrOption, len(vs), mostValues)
+		return key, nil, fmt.Errorf("%w: %d values at once, of at most %d", ErrInvalidArgument, len(vs), mostValues)
 	}
 	size := 0
 	texts = make([]string, len(vs))

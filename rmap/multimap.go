@@ -33,7 +33,7 @@ func NewListMultimap[K comparable, V any](e *locking.Engine, name string, opts .
 // without an end.
 //
 // Cost: one script call. Wire: HSET name key id, RPUSH {name}:id value. Errors:
-// [ErrUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrOption];
+// [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrInvalidArgument];
 // ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RListMultimap.put.
 func (m *ListMultimap[K, V]) Put(ctx context.Context, k K, v V) error {
@@ -92,7 +92,7 @@ func NewSetMultimap[K comparable, V any](e *locking.Engine, name string, opts ..
 // has ended begins anew, without an end.
 //
 // Cost: one script call. Wire: HSET name key id, SADD {name}:id value. Errors:
-// [ErrUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrOption];
+// [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrInvalidArgument];
 // ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RSetMultimap.put.
 func (m *SetMultimap[K, V]) Put(ctx context.Context, k K, v V) (added bool, err error) {
@@ -150,7 +150,7 @@ func newMulti[K comparable, V any](e *locking.Engine, kind, name string, ends fu
 	}
 	m := newHandle[K, V](e, kind+" multimap", name, lifetime.grouped, all)
 	if m.bad == nil && (m.cfg.entryLock || m.cfg.announce) {
-		m.bad = fmt.Errorf("%w: WithEntryLock and WithAnnounce are for maps: a multimap has no Compute, and no near caches", ErrOption)
+		m.bad = fmt.Errorf("%w: WithEntryLock and WithAnnounce are for maps: a multimap has no Compute, and no near caches", ErrInvalidArgument)
 	}
 	names := multiNames{m.key, ends(m.key), kind}
 	m.store = &grouped{plain{m.sender()}, names}

@@ -344,7 +344,7 @@ func TestAKeyWhoseEndWasNotAnsweredIsSwept(t *testing.T) {
 	lost := proxy.DropReply(redistest.All(redistest.MatchScript(multimap.Expire.Body()), redistest.Arg(g.m.name)), 1)
 	_, err = g.expire(ctx, "expire", "k", time.Second)
 	lost.Await(t)
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	at.forward(time.Second)
 	redistest.Eventually(t, func() bool { return intOf(t, raw, "EXISTS", g.names.index) == 0 }, soon, time.Millisecond)
 }
@@ -431,27 +431,27 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 			} {
 				g := newOne(e, "m")
 				*g = *newMulti[string, string](e, g.names.kind, "m", keys.ListEnds, opts)
-				require.ErrorIs(t, op(t.Context(), g), ErrOption, "%s: %s", what, name)
+				require.ErrorIs(t, op(t.Context(), g), ErrInvalidArgument, "%s: %s", what, name)
 			}
-			require.ErrorIs(t, op(t.Context(), newOne(e, "")), ErrOption, name)
-			require.ErrorIs(t, op(none, good), ErrOption, name)
+			require.ErrorIs(t, op(t.Context(), newOne(e, "")), ErrInvalidArgument, name)
+			require.ErrorIs(t, op(none, good), ErrInvalidArgument, name)
 			require.ErrorIs(t, op(ended, good), assert.AnError, name)
 		}
 		for _, d := range []time.Duration{0, -1, core.LongestLease + 1} {
 			_, err := good.expire(t.Context(), "expire", "k", d)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 			_, err = good.ExpireAll(t.Context(), d)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		for what, vs := range map[string][]string{"too many": make([]string, mostValues+1), "too long": {strings.Repeat("v", 1001)},
 			"too long together": {strings.Repeat("v", 600), strings.Repeat("w", 600)}, "no text": {"\xff"}} {
 			_, err := good.put(t.Context(), "k", vs...)
-			require.ErrorIs(t, err, ErrOption, what)
+			require.ErrorIs(t, err, ErrInvalidArgument, what)
 			_, err = good.replace(t.Context(), "replace", "k", vs...)
-			require.ErrorIs(t, err, ErrOption, what)
+			require.ErrorIs(t, err, ErrInvalidArgument, what)
 		}
 		_, err := good.put(t.Context(), strings.Repeat("k", 1001), "v")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = good.put(t.Context(), "k")
 		require.NoError(t, err, "no values are no work")
 	}
@@ -493,7 +493,7 @@ func TestAKeyOfAnotherTypeInAMultimap(t *testing.T) {
 				require.Equal(t, before, bytesIn(t, raw, g.names.of("k")...), "%s of %d has written", name, which)
 				require.ErrorContains(t, err, "is of another type", "%s of %d", name, which)
 				require.ErrorContains(t, err, g.names.index)
-				require.NotErrorIs(t, err, ErrUnknown, name)
+				require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 				require.Equal(t, "text", strOf(t, raw, "GET", key), name)
 				raws(t, raw, "DEL "+key)
 			}
@@ -641,7 +641,7 @@ func TestALostReplyOfAMultimap(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 				}
 				got, err := look.Get(t.Context(), "k")
 				require.NoError(t, err)
@@ -676,7 +676,7 @@ func TestAMultimapOnACluster(t *testing.T) {
 	raw := cluster.Client(t)
 	for _, name := range []string{"{}m", "a}", "{"} {
 		for op, do := range multiOperations {
-			require.ErrorIs(t, do(t.Context(), kinds["list"](engineOn(t, raw), name)), ErrOption, op)
+			require.ErrorIs(t, do(t.Context(), kinds["list"](engineOn(t, raw), name)), ErrInvalidArgument, op)
 		}
 	}
 	for kind := range kinds {

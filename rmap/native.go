@@ -80,7 +80,7 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 // native refuses what the server has nothing for.
 func (l lifetime) native() error {
 	if l.idle != 0 {
-		return fmt.Errorf("%w: the entries of a native map have no idle time: those of a Cache have", ErrOption)
+		return fmt.Errorf("%w: the entries of a native map have no idle time: those of a Cache have", ErrInvalidArgument)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 				answer, err := c.do(t.Context(), m)
 				lost.Await(t)
 				if opts == nil {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 					require.ErrorContains(t, err, m.Name())
 				} else {
 					require.NoError(t, err)

@@ -47,7 +47,7 @@ func NewNear[K comparable, V any](m mapping[K, V], opts ...NearOption) *Near[K, 
 	n := &Near[K, V]{m: m, b: m.base()}
 	n.cfg, n.bad = resolveNear(opts)
 	if n.bad == nil && n.cfg.announced && !n.b.announces {
-		n.bad = fmt.Errorf("%w: WithAnnounced needs a map that is made with WithAnnounce", ErrOption)
+		n.bad = fmt.Errorf("%w: WithAnnounced needs a map that is made with WithAnnounce", ErrInvalidArgument)
 	}
 	return n
 }

@@ -284,9 +284,9 @@ func TestAnnouncedNeedsWritersThatAnnounce(t *testing.T) {
 	e := engineOn(t, raw)
 	n := NewNear(New[string, string](e, "m"), WithAnnounced())
 	_, _, err := n.Get(t.Context(), "k")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, _, err = NewNear(NewCache[string, string](e, "m"), WithAnnounced()).Get(t.Context(), "k")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // Native entries go by themselves, and nobody says so.

@@ -328,7 +328,7 @@ func TestALostReplyOfAnAnnouncedWriteOfACache(t *testing.T) {
 				if len(opts) > 0 || script.Header().Replay == scripts.Safe {
 					require.NoError(t, err)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 				}
 				becomes(t, n, "k", cacheWrites[what].want)
 			})
@@ -354,7 +354,7 @@ func TestAUserWhoMayNotAnnounceChangesNothing(t *testing.T) {
 		}
 		err := write.do(t.Context(), m)
 		require.ErrorContains(t, err, "publish", what)
-		require.NotErrorIs(t, err, ErrUnknown, what)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, what)
 		v, there, err := own.Get(t.Context(), "k")
 		require.NoError(t, err)
 		require.True(t, there, what)

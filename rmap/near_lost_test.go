@@ -59,7 +59,7 @@ func TestALostReplyOfAnAnnouncedWrite(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 				}
 				require.Equal(t, c.left, entries(t, look))
 				comesToBe(t, own, c.left)
@@ -86,7 +86,7 @@ func TestAWriteThatCannotBeLoggedChangesNothing(t *testing.T) {
 			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(keys.NearLog(m.Name())).Value("x").Build()).Error())
 			_, err := c.do(t.Context(), m)
 			require.ErrorContains(t, err, "WRONGTYPE", name)
-			require.NotErrorIs(t, err, ErrUnknown, name)
+			require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 			require.Equal(t, map[string]int{"k": 5}, entries(t, m), name)
 			require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(keys.NearLog(m.Name())).Build()).Error())
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// A NearOption changes a [Near]. What cannot be used is an [ErrOption] of each of
+// A NearOption changes a [Near]. What cannot be used is an [ErrInvalidArgument] of each of
 // its operations.
 type NearOption interface{ applyNear(*nearConfig) error }
 
@@ -27,11 +27,11 @@ func (o nearOption) applyNear(c *nearConfig) error { return o(c) }
 
 // WithMaxEntries bounds how many entries are kept; those go that are used least. Entries
 // beyond the bound go with the next operation.
-// The default is 10,000, the most 10 million. Beside [WithMaxBytes] it is an [ErrOption].
+// The default is 10,000, the most 10 million. Beside [WithMaxBytes] it is an [ErrInvalidArgument].
 func WithMaxEntries(n int) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.entries = n; n < 1 || n > 10_000_000 {
-			return fmt.Errorf("%w: %d entries: from 1 to 10,000,000", ErrOption, n)
+			return fmt.Errorf("%w: %d entries: from 1 to 10,000,000", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -44,7 +44,7 @@ func WithMaxEntries(n int) NearOption {
 func WithMaxBytes(n int64) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.bytes = n; n < 1000 || n > 1<<40 {
-			return fmt.Errorf("%w: %d bytes: from 1,000 to a terabyte", ErrOption, n)
+			return fmt.Errorf("%w: %d bytes: from 1,000 to a terabyte", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -54,7 +54,7 @@ func WithMaxBytes(n int64) NearOption {
 // so by themselves then. What ends a copy ends that, too: the entry is written, or any of the
 // map where it is tracked. Of a [Loading] beneath it is what the loader has said: an entry that
 // comes into the source alone is seen after d. Nothing of it is kept while the map has no
-// entries at all. Below a millisecond or above 100 years it is an [ErrOption].
+// entries at all. Below a millisecond or above 100 years it is an [ErrInvalidArgument].
 func WithMisses(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.misses = d
@@ -77,7 +77,7 @@ func WithMaxAge(d time.Duration) NearOption {
 func WithMaxSilence(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.silence = d; d < 100*time.Millisecond || d > time.Minute {
-			return fmt.Errorf("%w: silence of %v: from 100ms to 1m", ErrOption, d)
+			return fmt.Errorf("%w: silence of %v: from 100ms to 1m", ErrInvalidArgument, d)
 		}
 		return nil
 	})
@@ -88,7 +88,7 @@ func WithMaxSilence(d time.Duration) NearOption {
 // only if every writer says so: handles with [WithAnnounce], and Redisson's
 // RLocalCachedMap; not those of Redisson's RMap and RMapCache, redis-cli, or the end of a time to
 // live that these have set. The map that the near cache is made of needs
-// WithAnnounce, too, and without it this is an [ErrOption].
+// WithAnnounce, too, and without it this is an [ErrInvalidArgument].
 func WithAnnounced() NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.announced = true
@@ -102,7 +102,7 @@ func resolveNear(opts []NearOption) (nearConfig, error) {
 	case err != nil:
 		return c, err
 	case c.entries > 0 && c.bytes > 0:
-		return c, fmt.Errorf("%w: a bound of entries and one of bytes", ErrOption)
+		return c, fmt.Errorf("%w: a bound of entries and one of bytes", ErrInvalidArgument)
 	case c.bytes == 0 && c.entries == 0:
 		c.entries = 10_000
 	}

@@ -313,19 +313,19 @@ func TestWhatANearCacheCannotUse(t *testing.T) {
 		WithMaxBytes(999), WithMisses(0), both{WithMaxBytes(1000), WithMaxEntries(10)}} {
 		n := NewNear(m, opt)
 		_, _, err := n.Get(t.Context(), "k")
-		require.ErrorIs(t, err, ErrOption)
-		require.ErrorIs(t, n.Put(t.Context(), "k", "v"), ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		require.ErrorIs(t, n.Put(t.Context(), "k", "v"), ErrInvalidArgument)
 		for _, err := range n.All(t.Context()) {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	}
 	n := NewNear(m)
 	//lint:ignore SA1012 what is asked for
 	_, _, err := n.Get(nil, "k")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	bad := NewNear(New[string, string](engineOn(t, raw), ""))
 	_, _, err = bad.Get(context.Background(), "k")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 func TestAnOldCopyIsNoHit(t *testing.T) {

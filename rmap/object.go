@@ -66,7 +66,7 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 }
 
 // ExpireAt is Expire at a time, by the clock of the server. A time that has passed ends the map at once. One that is
-// not after 1970, or is too far ahead, is an [ErrOption].
+// not after 1970, or is too far ahead, is an [ErrInvalidArgument].
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {

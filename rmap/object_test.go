@@ -90,8 +90,8 @@ func asAnObject(t *testing.T, raw rueidis.Client, of func(e *locking.Engine, nam
 	yes(false)(third.Exists(ctx))
 	for _, at := range []time.Time{{}, time.Now().Add(2 * core.LongestLease)} {
 		_, err := other.ExpireAt(ctx, at)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err = other.Copy(ctx, "")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrOption] of each of its operations.
+// type, is an [ErrInvalidArgument] of each of its operations.
 type Option interface {
 	MultimapOption
 	applyHandle(*config) error
@@ -83,7 +83,7 @@ func WithValueCodec[V any](c codec.Codec[V]) Option {
 }
 
 // WithRequestIDs makes every write safe to send again, so that a lost reply is
-// no [ErrUnknown] as long as the server answers again within the time that an
+// no [ErrOutcomeUnknown] as long as the server answers again within the time that an
 // operation is sent again for: the server keeps the answer to a write until the
 // caller has it, 45 s at most, and gives it to a second send. A write is a
 // script call then, and a further command forgets its answer. While the slot of
@@ -91,7 +91,7 @@ func WithValueCodec[V any](c codec.Codec[V]) Option {
 //
 // So a value that [Map.Take] or [Map.Swap] returns is not lost either that takes
 // longer on its way than a send has, 3 s for about 24 MB. Without request IDs that
-// is an ErrUnknown, unless the client has read values of the map that were as long.
+// is an ErrOutcomeUnknown, unless the client has read values of the map that were as long.
 func WithRequestIDs() Option {
 	return option(func(c *config) error {
 		c.requestIDs = true
@@ -133,7 +133,7 @@ func WithAnnounce() Option {
 // WithTTL lets what is written go by itself when d has passed: one entry, or as
 // an option of the handle every entry that it writes. A plain map cannot do
 // that: see [Native]. It is counted in whole milliseconds, rounded up; one
-// below a millisecond or above 100 years is an [ErrOption].
+// below a millisecond or above 100 years is an [ErrInvalidArgument].
 //
 // WithTTL(0) of one write is no end, whatever the handle says and the entry has.
 func WithTTL(d time.Duration) EntryOption {
@@ -218,7 +218,7 @@ func (l lifetime) touched() string {
 // grouped refuses what a key of a multimap has no place for.
 func (l lifetime) grouped() error {
 	if !l.stays() {
-		return fmt.Errorf("%w: a key of a multimap goes with all its values: see Expire", ErrOption)
+		return fmt.Errorf("%w: a key of a multimap goes with all its values: see Expire", ErrInvalidArgument)
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (l lifetime) grouped() error {
 // none refuses what a plain map cannot do.
 func (l lifetime) none() error {
 	if !l.stays() {
-		return fmt.Errorf("%w: the entries of a plain map stay: Native and Cache have entries that go", ErrOption)
+		return fmt.Errorf("%w: the entries of a plain map stay: Native and Cache have entries that go", ErrInvalidArgument)
 	}
 	return nil
 }

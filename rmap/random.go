@@ -19,7 +19,7 @@ var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Safe)
 // Wire: HRANDFIELD. Errors: as Get. Source: RMap.randomKeys.
 func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 	if n < 1 || n > mostInOne {
-		return nil, c.m.failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrOption, n, mostInOne))
+		return nil, c.m.failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrInvalidArgument, n, mostInOne))
 	}
 	err := c.m.usable(ctx)
 	var texts []string

@@ -213,7 +213,7 @@ func TestAWriteThatIsRefusedChangesNothing(t *testing.T) {
 						all.Go(func() {
 							err := op(t.Context(), w)
 							assert.ErrorContains(t, err, how, name)
-							assert.NotErrorIs(t, err, ErrUnknown, name)
+							assert.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 						})
 					}
 				}

@@ -70,7 +70,7 @@ func (p *scanPage) fetch(read func(key string) (pair, error)) error {
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server
 // does. It is for maps with text as keys, see [codec.Text]; of others it is an
-// [ErrOption].
+// [ErrInvalidArgument].
 func WithMatch(glob string) ScanOption {
 	return scanOption(func(c *scanConfig) error { c.match = glob; return nil })
 }
@@ -85,7 +85,7 @@ const mostPage = 100_000
 func WithPage(n int) ScanOption {
 	return scanOption(func(c *scanConfig) error {
 		if n < 1 || n > mostPage {
-			return fmt.Errorf("%w: a page of %d entries: from 1 to %d", ErrOption, n, mostPage)
+			return fmt.Errorf("%w: a page of %d entries: from 1 to %d", ErrInvalidArgument, n, mostPage)
 		}
 		c.page = n
 		return nil
@@ -275,7 +275,7 @@ func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanCon
 	}
 	c.page = min(c.page, mostPassed)
 	if c.match != "" && !codec.IsText(m.keys) {
-		return c, fmt.Errorf("%w: WithMatch is for keys of codec.Text", ErrOption)
+		return c, fmt.Errorf("%w: WithMatch is for keys of codec.Text", ErrInvalidArgument)
 	}
 	return c, nil
 }

@@ -19,7 +19,7 @@ import (
 // what takes its name for that of another map is refused by the server.
 //
 // All handles on one name are made with the same n. The name holds it, and every
-// operation of a handle with another one is an [ErrOption] that says both numbers;
+// operation of a handle with another one is an [ErrInvalidArgument] that says both numbers;
 // a handle looks there again when it has not for a second. The number can be
 // changed only when nobody uses the map: [Sharded.Delete] it, wait a second, and
 // write it anew.
@@ -47,9 +47,9 @@ func NewSharded[K comparable, V any](e *locking.Engine, name string, n int, opts
 	switch {
 	case m.bad != nil:
 	case n < 1 || n > slots:
-		m.bad = fmt.Errorf("%w: %d shards: from 1 to %d", ErrOption, n, slots)
+		m.bad = fmt.Errorf("%w: %d shards: from 1 to %d", ErrInvalidArgument, n, slots)
 	case e.Cluster() && keys.Spreads(m.key) != nil:
-		m.bad = fmt.Errorf("%w: the shards of a map %q would not spread: on a cluster its name has no braces", ErrOption, m.key)
+		m.bad = fmt.Errorf("%w: the shards of a map %q would not spread: on a cluster its name has no braces", ErrInvalidArgument, m.key)
 	}
 	if m.bad != nil {
 		s.n = 1
@@ -126,7 +126,7 @@ func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 // Rename gives the map another name, over a sharded map that has it and as many
 // shards, and reports whether there was one. The handle stays one on the old name.
 // On a cluster the shards of another name are in other slots: there it is an
-// [ErrOption].
+// [ErrInvalidArgument].
 //
 // Cost: one script call, two exchanges before it, and a PTTL behind it; of a map that
 // is to go what [Sharded.Expire] does later. Wire: RENAME. Errors: as [Map.Put].
@@ -141,7 +141,7 @@ func (m *Sharded[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 }
 
 // Copy copies the map under another name if nothing has that, as [Map.Copy] does, and
-// reports whether that is so and there is such a map. On a cluster it is an [ErrOption],
+// reports whether that is so and there is such a map. On a cluster it is an [ErrInvalidArgument],
 // as [Sharded.Rename] is.
 //
 // Cost and errors: as [Sharded.Rename]. Wire: COPY.
@@ -150,7 +150,7 @@ func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 }
 
 // ExpireAt does what [Sharded.Expire] does, at a time by the clock of this process: at once if that has
-// passed. One that is not after 1970, or is too far ahead, is an [ErrOption].
+// passed. One that is not after 1970, or is too far ahead, is an [ErrInvalidArgument].
 func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
 	if _, err := send.Instant(at); err != nil {
 		return false, m.m.failed("expire", err)
@@ -268,11 +268,11 @@ func (m *Sharded[K, V]) under(ctx context.Context, op, to string, over bool, scr
 	by := writing[bool]
 	switch {
 	case mapped == "":
-		by = unsent[bool](fmt.Errorf("%w: empty new name", ErrOption))
+		by = unsent[bool](fmt.Errorf("%w: empty new name", ErrInvalidArgument))
 	case m.m.cfg.announce:
-		by = unsent[bool](fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrOption))
+		by = unsent[bool](fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrInvalidArgument))
 	case m.m.h.e.Cluster():
-		by = unsent[bool](fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped))
+		by = unsent[bool](fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrInvalidArgument, mapped))
 	}
 	return whole(ctx, m, op, by, func() (bool, error) { return m.s.under(ctx, mapped, over, script, args) })
 }

@@ -156,11 +156,11 @@ func TestAnotherNumberOfShardsIsRefused(t *testing.T) {
 					continue
 				}
 				err := op(t.Context(), unsharded(other), "k1", 1)
-				require.ErrorIs(t, err, ErrOption, name)
+				require.ErrorIs(t, err, ErrInvalidArgument, name)
 				require.ErrorContains(t, err, "it has 8 shards, and this handle was made for 9", name)
 			}
 			for name, op := range wholes {
-				require.ErrorIs(t, op(t.Context(), other), ErrOption, name)
+				require.ErrorIs(t, op(t.Context(), other), ErrInvalidArgument, name)
 			}
 		}
 		require.Equal(t, numbered(100), allOf(t, m))
@@ -208,7 +208,7 @@ func TestOneNumberOfShardsWins(t *testing.T) {
 			if i+1 == n {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, ErrOption)
+				require.ErrorIs(t, err, ErrInvalidArgument)
 			}
 		}
 	}
@@ -345,7 +345,7 @@ func TestWhoTrustsTheNumberOfAMapThatIsToGo(t *testing.T) {
 		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", name))
 		require.Equal(t, map[string]int{"b": 3}, allOf(t, other))
 		_, _, err = sharding(t, engineOn(t, raw), name, 8).Get(ctx, "b")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -405,7 +405,7 @@ func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 			}
 			err := op(ctx, unsharded(m), "k", 1)
 			require.ErrorContains(t, err, fmt.Sprintf("key %q is no sharded map", m.Name()), name)
-			require.NotErrorIs(t, err, ErrUnknown, name)
+			require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 		}
 		for name, op := range wholes {
 			require.ErrorContains(t, op(ctx, m), "is no sharded map", name)
@@ -448,25 +448,25 @@ func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 	} {
 		for name, op := range operations {
 			if !aboutAll[name] {
-				require.ErrorIs(t, op(t.Context(), unsharded(m), "k", 1), ErrOption, "%s: %s", what, name)
+				require.ErrorIs(t, op(t.Context(), unsharded(m), "k", 1), ErrInvalidArgument, "%s: %s", what, name)
 			}
 		}
 		for name, op := range wholes {
-			require.ErrorIs(t, op(t.Context(), m), ErrOption, "%s: %s", what, name)
+			require.ErrorIs(t, op(t.Context(), m), ErrInvalidArgument, "%s: %s", what, name)
 		}
 	}
 	good := NewSharded[string, int](e, "m", 4)
 	for name, op := range wholes {
 		var none context.Context
-		require.ErrorIs(t, op(none, good), ErrOption, name)
+		require.ErrorIs(t, op(none, good), ErrInvalidArgument, name)
 	}
 	for _, d := range []time.Duration{0, -1, core.LongestLease + 1} {
 		_, err := good.Expire(t.Context(), d)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err := good.Rename(t.Context(), "")
-	require.ErrorIs(t, err, ErrOption)
-	require.ErrorIs(t, good.Put(t.Context(), string(make([]byte, 1001)), 1), ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorIs(t, good.Put(t.Context(), string(make([]byte, 1001)), 1), ErrInvalidArgument)
 	require.Zero(t, proxy.Count(redistest.Arg("m")))
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(assert.AnError)
@@ -491,7 +491,7 @@ func TestRenamingAShardedMap(t *testing.T) {
 		_, err := m.Remove(ctx, "k1")
 		require.NoError(t, err)
 		_, err = m.Rename(ctx, wider.Name())
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		require.ErrorContains(t, err, "it has 9 shards, and this handle was made for 8")
 		want := allOf(t, m)
 		there, err := m.Rename(ctx, over.Name())
@@ -550,7 +550,7 @@ func TestAShardedMapIsCopied(t *testing.T) {
 			return !there
 		}, soon, time.Millisecond)
 		_, err = other.ExpireAt(ctx, time.Time{})
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 
@@ -581,7 +581,7 @@ func TestALostReplyOfAShardedMap(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 				}
 				require.Equal(t, c.left, allOf(t, look))
 			})
@@ -621,7 +621,7 @@ func TestALostReplyAboutAllShards(t *testing.T) {
 				if ids {
 					require.NoError(t, err)
 				} else {
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 					require.NoError(t, wholes[name](t.Context(), m), "it may be called again")
 				}
 			})
@@ -646,7 +646,7 @@ func TestAShardedMapOnACluster(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1000, n)
 		_, err = m.Rename(t.Context(), m.Name()+"-new")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 	t.Run("the model", func(t *testing.T) {
 		name := redistest.Name(t)
@@ -654,7 +654,7 @@ func TestAShardedMapOnACluster(t *testing.T) {
 	})
 	t.Run("names with braces are refused", func(t *testing.T) {
 		for _, name := range []string{"{a}b", "a}", "{"} {
-			require.ErrorIs(t, NewSharded[string, int](engineOn(t, raw), name, 4).Put(t.Context(), "k", 1), ErrOption)
+			require.ErrorIs(t, NewSharded[string, int](engineOn(t, raw), name, 4).Put(t.Context(), "k", 1), ErrInvalidArgument)
 		}
 	})
 	t.Run("a shard moves under load and under a walk", func(t *testing.T) {

@@ -63,7 +63,7 @@ func (s *sharded) check(ctx context.Context, adds bool) error {
 	case err != nil:
 		return err
 	case n != 0 && n != s.n:
-		return fmt.Errorf("%w: it has %d shards, and this handle was made for %d", ErrOption, n, s.n)
+		return fmt.Errorf("%w: it has %d shards, and this handle was made for %d", ErrInvalidArgument, n, s.n)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (s *sharded) each(ctx context.Context, adds bool, which []int, call func(i 
 			}
 			done.over.Store(true)
 			done.Lock()
-			if done.err == nil || errors.Is(err, ErrUnknown) {
+			if done.err == nil || errors.Is(err, ErrOutcomeUnknown) {
 				done.err = err
 			}
 			done.Unlock()

@@ -20,7 +20,7 @@ func WithWriteMany(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.many = n
 		if n < 1 || n > 1000 {
-			return fmt.Errorf("%w: %d changes of one call: from 1 to 1000", ErrOption, n)
+			return fmt.Errorf("%w: %d changes of one call: from 1 to 1000", ErrInvalidArgument, n)
 		}
 		return nil
 	})

@@ -210,11 +210,11 @@ func wordOf(when []ExpireIf) (string, error) {
 	case len(when) == 0:
 		return "", nil
 	case len(when) > 1:
-		return "", fmt.Errorf("%w: %d conditions at once", ErrOption, len(when))
+		return "", fmt.Errorf("%w: %d conditions at once", ErrInvalidArgument, len(when))
 	}
 	word, known := map[ExpireIf]string{IfNotSet: "NX", IfGreater: "GT", IfLess: "LT"}[when[0]]
 	if !known {
-		return "", fmt.Errorf("%w: condition %d is none of IfNotSet, IfGreater, IfLess", ErrOption, when[0])
+		return "", fmt.Errorf("%w: condition %d is none of IfNotSet, IfGreater, IfLess", ErrInvalidArgument, when[0])
 	}
 	return word, nil
 }

@@ -21,7 +21,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("names that break slots are refused", func(t *testing.T) {
 		m := New[string, int](engineOn(t, cluster.Client(t)), "{}stock")
 		for name, op := range operations {
-			require.ErrorIs(t, op(t.Context(), m, "k", 1), ErrOption, name)
+			require.ErrorIs(t, op(t.Context(), m, "k", 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("the suite", func(t *testing.T) {
@@ -101,7 +101,7 @@ func (l *load) round(t *testing.T, own string, n int) {
 	switch {
 	case err == nil:
 		l.done++
-	case errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrOutcomeUnknown):
 		l.unknown++
 	}
 	l.mu.Unlock()

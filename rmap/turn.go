@@ -185,7 +185,7 @@ func (e *outrunError) Error() string {
 	return fmt.Sprintf("outcome unknown: it was written, but may have been overwritten: the lock of the entry was lost meanwhile: %v", e.lost)
 }
 
-func (e *outrunError) Unwrap() []error { return []error{ErrUnknown, e.lost} }
+func (e *outrunError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.lost} }
 
 // errOutrun is why a turn under a hold that was lost writes nothing.
 var errOutrun = errors.New("the hold is lost")

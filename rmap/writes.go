@@ -6,7 +6,7 @@ import (
 )
 
 // Put writes an entry, whatever was there; Swap returns that. It is sent once, because a second send could overwrite
-// a write of another client in between. After [ErrUnknown] the entry may or may not have been written. So it is
+// a write of another client in between. After [ErrOutcomeUnknown] the entry may or may not have been written. So it is
 // after a ctx that ends before the answer. Call Put again where that does no harm.
 //
 // The entry of a [Native] or a [Cache] has the times of [WithTTL] and [WithMaxIdle], of the call or else of the
@@ -14,8 +14,8 @@ import (
 //
 // Cost: one command. One script call of a Native with a time to live, and of a Cache. The first Put of a handle
 // that finds a bound or a listener takes two. Wire: HSET name key value; HPEXPIRE of a Native; of a Cache ZADD or ZREM
-// of the entry's times, and the lease of a load of the entry ends. Errors: [ErrUnknown], which [WithRequestIDs]
-// avoids; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
+// of the entry's times, and the lease of a load of the entry ends. Errors: [ErrOutcomeUnknown], which [WithRequestIDs]
+// avoids; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
 // RMapCache.put and, with WithKeepTTL, RMapCache.fastPut.
 func (c common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)

@@ -58,7 +58,7 @@ type Writing[K comparable, V any] struct {
 // What goes to the store is what is done by a Writing: what others do to the map,
 // Java too, does not, and neither do times to live. Every change of it goes there:
 // all operations that change an entry do so in both ways, and Clear removes entry
-// by entry. [Add] is an [ErrOption]: use Compute. A Writing ends with its
+// by entry. [Add] is an [ErrInvalidArgument]: use Compute. A Writing ends with its
 // [Writing.Close], or with nothing: one that is dropped leaves no trace when its
 // changes are written.
 //
@@ -76,11 +76,11 @@ func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Con
 	switch {
 	case w.bad != nil:
 	case m == nil || write == nil && !w.cfg.others:
-		w.bad = fmt.Errorf("%w: a nil map or writer", ErrOption)
+		w.bad = fmt.Errorf("%w: a nil map or writer", ErrInvalidArgument)
 	case w.cfg.others && !w.cfg.behind:
-		w.bad = fmt.Errorf("%w: only what is written behind can be written by others", ErrOption)
+		w.bad = fmt.Errorf("%w: only what is written behind can be written by others", ErrInvalidArgument)
 	case !is || w.h == nil:
-		w.bad = fmt.Errorf("%w: %T cannot be written behind or through", ErrOption, m)
+		w.bad = fmt.Errorf("%w: %T cannot be written behind or through", ErrInvalidArgument, m)
 	case w.h.bad != nil:
 		w.bad = w.h.bad
 	case w.cfg.behind:
@@ -97,7 +97,7 @@ func behindOn[K comparable, V any](m mapping[K, V]) error {
 	case *Map[K, V], *Native[K, V], *Cache[K, V]:
 		return nil
 	}
-	return fmt.Errorf("%w: %T cannot be written behind: a Map, a Native or a Cache can", ErrOption, m)
+	return fmt.Errorf("%w: %T cannot be written behind: a Map, a Native or a Cache can", ErrInvalidArgument, m)
 }
 
 func (w *Writing[K, V]) handle() *handle[K, V] { return w.h }
@@ -381,7 +381,7 @@ func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, t
 func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if f == nil {
 		if err = w.usable("compute in"); err == nil {
-			err = w.h.failed("compute in", fmt.Errorf("%w: nil function", ErrOption))
+			err = w.h.failed("compute in", fmt.Errorf("%w: nil function", ErrInvalidArgument))
 		}
 		return v, false, err
 	}
@@ -407,7 +407,7 @@ func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool
 		case verdict == Keep:
 			v, there = was, had
 		default:
-			err = fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
+			err = fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrInvalidArgument, verdict)
 		}
 		return now, verdict, err
 	})
@@ -445,7 +445,7 @@ func (w *Writing[K, V]) Lock(k K) *lock.Lock {
 
 func (w *Writing[K, V]) add(context.Context, K, V, []PutOption) (sum V, err error) {
 	if err = w.usable("add to"); err == nil {
-		err = w.h.failed("add to", fmt.Errorf("%w: what is added by the server does not go to the store: use Compute", ErrOption))
+		err = w.h.failed("add to", fmt.Errorf("%w: what is added by the server does not go to the store: use Compute", ErrInvalidArgument))
 	}
 	return sum, err
 }

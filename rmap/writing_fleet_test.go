@@ -307,7 +307,7 @@ func TestWritingFlush(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, n)
 			var none context.Context
-			require.ErrorIs(t, w.Flush(none), ErrOption)
+			require.ErrorIs(t, w.Flush(none), ErrInvalidArgument)
 			require.NoError(t, w.Close(t.Context()))
 			require.ErrorIs(t, w.Flush(t.Context()), ErrClosed)
 		}

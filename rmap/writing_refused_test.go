@@ -48,7 +48,7 @@ func TestAChangeThatIsRefusedForGoodIsNotQueued(t *testing.T) {
 					require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(key).Value("x").Build()).Error())
 					err := do(t.Context(), w)
 					require.ErrorContains(t, err, "WRONGTYPE", "%s, %s, %s", kind, key, op)
-					require.NotErrorIs(t, err, ErrUnknown, "%s, %s, %s", kind, key, op)
+					require.NotErrorIs(t, err, ErrOutcomeUnknown, "%s, %s, %s", kind, key, op)
 					require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(key).Build()).Error())
 					storeNever(t, s, w, raw)
 				}

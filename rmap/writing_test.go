@@ -341,7 +341,7 @@ func TestALostReplyOfAChangeBehind(t *testing.T) {
 		if ids {
 			require.NoError(t, err)
 		} else {
-			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
 		}
 		redistest.Eventually(t, func() bool { // or it is the end of the first that is dropped, or the next Put with it
 			w.drain.mu.Lock()
@@ -399,16 +399,16 @@ func TestBadInputOfAWriting(t *testing.T) {
 		"on top":     NewWriting(NewLoading(m, quick), write, WithBehind(1)),
 	} {
 		for name, op := range operationsOf {
-			require.ErrorIs(t, op(t.Context(), w), ErrOption, "%s: %s", what, name)
+			require.ErrorIs(t, op(t.Context(), w), ErrInvalidArgument, "%s: %s", what, name)
 		}
 		require.NoError(t, w.Close(t.Context()))
 	}
 	w := NewWriting(m, write)
 	for name, op := range operationsOf {
-		require.ErrorIs(t, op(nil, w), ErrOption, name)
+		require.ErrorIs(t, op(nil, w), ErrInvalidArgument, name)
 	}
 	_, err := Add(t.Context(), w, "k", 1)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestLoadingOnTopOfWriting loads without writing back.

@@ -35,7 +35,7 @@ func TestWritingThroughLateRequestDoesNotPartTheMapFromTheStore(t *testing.T) {
 			did := make(chan error, 1)
 			go func() { did <- first.Put(context.Background(), "k", 1) }()
 			held.Await(t)
-			require.ErrorIs(t, <-did, ErrUnknown)
+			require.ErrorIs(t, <-did, ErrOutcomeUnknown)
 			require.NoError(t, second.Put(t.Context(), "k", 2))
 			held.Release()
 			require.NoError(t, first.Put(t.Context(), "other", 1)) // behind it
@@ -64,7 +64,7 @@ func TestWritingThroughRemovesWhatMayBeOlder(t *testing.T) {
 			w := NewWriting(of(engineOn(t, client, shortSends), name), s.write)
 			require.NoError(t, w.Put(t.Context(), "other", 0))
 			proxy.DropReply(redistest.All(redistest.MatchScript(scriptOfThrough(kind)), redistest.Arg("k")), 1)
-			require.ErrorIs(t, w.Put(t.Context(), "k", 1), ErrUnknown)
+			require.ErrorIs(t, w.Put(t.Context(), "k", 1), ErrOutcomeUnknown)
 			redistest.Eventually(t, func() bool { _, there := contents(t, m)["k"]; return !there }, soon, time.Millisecond)
 			require.Equal(t, 1, s.now()["k"])
 		})
@@ -122,7 +122,7 @@ func TestWritingThroughLateRequestIsRefusedAfterAHandover(t *testing.T) {
 			second := put(2)
 			third := put(3)
 			proxy.CutAll()
-			require.ErrorIs(t, <-first, ErrUnknown)
+			require.ErrorIs(t, <-first, ErrOutcomeUnknown)
 			require.NoError(t, <-second)
 			<-began
 			held.Release()
@@ -218,7 +218,7 @@ func TestWritingThroughTellsNearCachesWhatItRemoves(t *testing.T) {
 	go func() { did <- w.Put(context.Background(), "k", 8) }() // ends with the answer
 	held.Await(t)
 	proxy.CutAll()
-	require.ErrorIs(t, <-did, ErrUnknown)
+	require.ErrorIs(t, <-did, ErrOutcomeUnknown)
 	redistest.Eventually(t, func() bool {
 		_, there, err := n.Get(t.Context(), "k")
 		return err == nil && !there

@@ -12,7 +12,7 @@ import (
 // taken, see [WithMaxBacklog] and [WithBacklogWait]. Nothing was changed.
 var ErrBacklog = errors.New("too many changes are queued for the store")
 
-// A WritingOption changes a [Writing]. What cannot be used is an [ErrOption] of
+// A WritingOption changes a [Writing]. What cannot be used is an [ErrInvalidArgument] of
 // each of its operations.
 type WritingOption interface{ applyWriting(*writingConfig) error }
 
@@ -39,7 +39,7 @@ func WithBehind(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.behind, c.batch = true, n
 		if n < 1 || n > 1000 {
-			return fmt.Errorf("%w: batches of %d changes: from 1 to 1000", ErrOption, n)
+			return fmt.Errorf("%w: batches of %d changes: from 1 to 1000", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func WithWriteDelay(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.delay = d
 		if d < time.Millisecond || d > time.Hour {
-			return fmt.Errorf("%w: a delay of %v is outside of 1ms to 1h", ErrOption, d)
+			return fmt.Errorf("%w: a delay of %v is outside of 1ms to 1h", ErrInvalidArgument, d)
 		}
 		return nil
 	})
@@ -60,12 +60,12 @@ func WithWriteDelay(d time.Duration) WritingOption {
 // WithWriteTimeout sets how long one call of the writer may take: 30 s without it. The
 // writer's context ends then. Behind, the call counts as refused, and other processes
 // have their turn; the writer is not called again by this handle before it returns.
-// Below a millisecond or above a day it is an [ErrOption].
+// Below a millisecond or above a day it is an [ErrInvalidArgument].
 func WithWriteTimeout(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.timeout = d
 		if d < time.Millisecond || d > 24*time.Hour {
-			return fmt.Errorf("%w: a write timeout of %v is outside of 1ms to 24h", ErrOption, d)
+			return fmt.Errorf("%w: a write timeout of %v is outside of 1ms to 24h", ErrInvalidArgument, d)
 		}
 		return nil
 	})
@@ -76,7 +76,7 @@ func WithWriteTimeout(d time.Duration) WritingOption {
 // [Writing.Dead]. An outage of the store that takes longer costs changes: d is to be
 // longer. Without it they are tried for ever, and all behind them wait, but for those that
 // [Discard] says are of no use. A process that begins to try counts anew, and one whose
-// turn others have used, too. Below a millisecond or above 100 years it is an [ErrOption].
+// turn others have used, too. Below a millisecond or above 100 years it is an [ErrInvalidArgument].
 // It is for [WithBehind].
 func WithMaxRetryTime(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
@@ -91,7 +91,7 @@ func WithDeadLimit(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.dead = n
 		if n < 1 || n > 1_000_000 {
-			return fmt.Errorf("%w: %d dead changes: from 1 to 1,000,000", ErrOption, n)
+			return fmt.Errorf("%w: %d dead changes: from 1 to 1,000,000", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -113,7 +113,7 @@ func WithMaxBacklog(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.backlog = n
 		if n < 1 {
-			return fmt.Errorf("%w: a backlog of %d", ErrOption, n)
+			return fmt.Errorf("%w: a backlog of %d", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -123,7 +123,7 @@ func WithMaxBacklog(n int) WritingOption {
 // before they are an [ErrBacklog]. The context of the caller ends the wait, and so does
 // [Writing.Close], with an ErrBacklog that wraps the reason. One caller of the handle asks
 // the server at a time, each 50 ms at the latest; the others wait in line. [Writing.Redrive]
-// does not wait. Below a millisecond or above 100 years it is an [ErrOption]. It is for
+// does not wait. Below a millisecond or above 100 years it is an [ErrInvalidArgument]. It is for
 // [WithBehind].
 func WithBacklogWait(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {

@@ -85,7 +85,7 @@
 // downgrades are not told.
 //
 // A lock of another family under the same name takes no notice of this one in
-// Redisson. Here it is [lock.ErrFamily], where that can be seen.
+// Redisson. Here it is [lock.ErrWrongKind], where that can be seen.
 //
 // While a slot moves, holds live on; who wants the lock waits, and what is
 // unlocked meanwhile is given back as soon as the move is over: each step needs

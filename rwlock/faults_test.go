@@ -145,7 +145,7 @@ func TestADowngradeThatIsNotAnsweredLeavesNothing(t *testing.T) {
 	read, err := under(t, f.lock.Read(), write)
 	require.NoError(t, err)
 	f.proxy.DropReply(f.script("downgrade"), 4)
-	require.ErrorIs(t, write.Unlock(t.Context()), lock.ErrUnknown)
+	require.ErrorIs(t, write.Unlock(t.Context()), lock.ErrOutcomeUnknown)
 	require.NoError(t, read.Err())
 	requireBusy(t, f.other.Write())
 	require.NoError(t, read.Unlock(t.Context()), "the server has done it")

@@ -135,6 +135,6 @@ func TestReadersAndWritersOnACluster(t *testing.T) {
 	t.Run("names that break slots are refused", func(t *testing.T) {
 		c := openCluster(t, cluster)
 		_, err := c.RWLock("a}b").Read().TryLock(t.Context())
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	})
 }

@@ -260,9 +260,9 @@ func TestAnotherFamilysLockOfTheNameIsRefused(t *testing.T) {
 	plain := take(t, here.Lock(name))
 	for _, side := range []*rwlock.Side{here.RWLock(name).Read(), here.RWLock(name).Write(), there.RWLock(name).Read(), there.RWLock(name).Write()} {
 		_, err := side.TryLock(t.Context())
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 		_, err = side.Lock(plain.Context(t.Context()))
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 	}
 	for op, call := range map[string]func() error{
 		"force read":  func() error { _, err := there.RWLock(name).Read().ForceUnlock(t.Context()); return err },
@@ -270,15 +270,15 @@ func TestAnotherFamilysLockOfTheNameIsRefused(t *testing.T) {
 		"readers":     func() error { _, err := there.RWLock(name).Readers(t.Context()); return err },
 		"writer":      func() error { _, err := there.RWLock(name).Writer(t.Context()); return err },
 	} {
-		require.ErrorIs(t, call(), lock.ErrFamily, op)
+		require.ErrorIs(t, call(), lock.ErrWrongKind, op)
 	}
 	unlock(t, plain)
 	for _, side := range []*rwlock.Side{here.RWLock(name).Read(), here.RWLock(name).Write()} {
 		hold := take(t, side)
 		_, err := there.Lock(name).TryLock(t.Context())
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 		_, err = here.Lock(name).TryLock(hold.Context(t.Context()))
-		require.ErrorIs(t, err, lock.ErrFamily)
+		require.ErrorIs(t, err, lock.ErrWrongKind)
 		unlock(t, hold)
 	}
 }
@@ -297,7 +297,7 @@ func TestAGroupOfTheNameIsCalledAGroup(t *testing.T) {
 		"writer":      func() error { _, err := l.Writer(t.Context()); return err },
 	} {
 		err := call()
-		require.ErrorIs(t, err, lock.ErrFamily, op)
+		require.ErrorIs(t, err, lock.ErrWrongKind, op)
 		require.ErrorContains(t, err, `"group"`, op)
 	}
 	unlock(t, group)
@@ -309,14 +309,14 @@ func TestBadNamesAndOptionsAreTheErrorOfEachOperation(t *testing.T) {
 	c := open(t, redistest.Shared(t).Addr())
 	for _, l := range []*rwlock.Lock{c.RWLock(""), c.RWLock("x", nil)} {
 		_, err := l.Read().Lock(t.Context())
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		_, err = l.Write().TryLock(t.Context())
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		_, err = l.Readers(t.Context())
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		_, err = l.Write().ForceUnlock(t.Context())
-		require.ErrorIs(t, err, lock.ErrOption)
+		require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	}
 	_, err := c.RWLock("x").Read().Lock(nil) //lint:ignore SA1012 nil is what is tested
-	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }

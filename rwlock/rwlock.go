@@ -56,7 +56,7 @@ func (l *Lock) Write() *Side { return &l.write }
 // of each one's own lease: 0 if that has ended, and it is about to be dropped.
 //
 // Cost: two script calls, and one more for each 1,000 readers. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrOption], [lock.ErrFamily], and those of Redis.
+// [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of Redis.
 func (l *Lock) Readers(ctx context.Context) ([]lock.Holder, error) {
 	readers, err := ask(ctx, l, func() ([]lock.Holder, error) { return l.readers(ctx) })
 	return readers, l.failed("readers of", err)

@@ -64,7 +64,7 @@ func (s *server) acquire(ctx context.Context, side lease.Protocol, owner string,
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", lock.ErrNotReplicated, acks, s.e.ReplicaAcks, s.e.AckTimeout)
 	if _, undo := side.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", lock.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", lock.ErrOutcomeUnknown, err, undo)
 	}
 	return locking.Tried{}, err
 }

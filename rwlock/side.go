@@ -70,7 +70,7 @@ func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold,
 // ForceUnlock takes the side away from whoever holds it, and reports whether
 // somebody did: the write side from its writer, the read side from all readers.
 // Holders of this library learn it as [lock.Lock.ForceUnlock] says. It is sent
-// once: after [lock.ErrUnknown] it may have been done.
+// once: after [lock.ErrOutcomeUnknown] it may have been done.
 //
 // Writers that wait, and readers that have their turn, lose what they have said in
 // Redis of that, and say it again if they live.

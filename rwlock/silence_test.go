@@ -28,7 +28,7 @@ func TestALostReplyToAForceUnlockIsUnknown(t *testing.T) {
 				hold := take(t, of.side(f.other))
 				drop := f.proxy.DropReply(f.script("force"), 1, how...)
 				_, err = of.side(f.lock).ForceUnlock(t.Context())
-				require.ErrorIs(t, err, lock.ErrUnknown)
+				require.ErrorIs(t, err, lock.ErrOutcomeUnknown)
 				drop.Await(t)
 				f.free()
 				next := take(t, of.side(f.other))

@@ -127,7 +127,7 @@ func (w *writing) downgrade(ctx context.Context) error {
 	switch {
 	case err == nil:
 		w.held = shared
-	case errors.Is(err, lock.ErrUnknown):
+	case errors.Is(err, lock.ErrOutcomeUnknown):
 		w.doubted = owner
 	case errors.Is(err, lock.ErrClosed):
 		return nil // left to the readers

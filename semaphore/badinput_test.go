@@ -39,8 +39,8 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
 			var none context.Context
-			require.ErrorIs(t, op(none, r.Semaphore, 1), ErrOption)
-			require.ErrorIs(t, op(t.Context(), New(r.e, ""), 1), ErrOption)
+			require.ErrorIs(t, op(none, r.Semaphore, 1), ErrInvalidArgument)
+			require.ErrorIs(t, op(t.Context(), New(r.e, ""), 1), ErrInvalidArgument)
 			if withoutNumber[name] {
 				return
 			}
@@ -49,22 +49,22 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 					continue
 				}
 				if name != "add permits" || n != -1 {
-					require.ErrorIs(t, op(t.Context(), r.Semaphore, n), ErrOption, "%d", n)
+					require.ErrorIs(t, op(t.Context(), r.Semaphore, n), ErrInvalidArgument, "%d", n)
 				}
 			}
 		})
 	}
-	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, WithWait(-1)), ErrOption)
-	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, nil), ErrOption)
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, WithWait(-1)), ErrInvalidArgument)
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, nil), ErrInvalidArgument)
 	for _, d := range []time.Duration{0, -1, time.Microsecond, core.LongestLease + 1} {
 		_, err := r.TrySetPermits(t.Context(), 1, WithTTL(d))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, o := range []ReleaseOption{nil, WithRequestID("", time.Hour), WithRequestID(strings.Repeat("x", 257), time.Hour), WithRequestID("a", time.Second)} {
-		require.ErrorIs(t, r.Release(t.Context(), 1, o), ErrOption)
+		require.ErrorIs(t, r.Release(t.Context(), 1, o), ErrInvalidArgument)
 	}
 	_, err := r.TrySetPermits(t.Context(), 1, nil)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.Equal(t, before, server.ScriptCalls(t))
 }
 

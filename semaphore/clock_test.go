@@ -67,7 +67,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 			if name == "release" { // which never arrives
 				proxy.BlackHole()
 			}
-			require.ErrorIs(t, c.do(r), ErrUnknown)
+			require.ErrorIs(t, c.do(r), ErrOutcomeUnknown)
 			lost.Cancel()
 			proxy.Restore()
 			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)

@@ -32,7 +32,7 @@
 // few exchanges that a client may have under way about a name, for 45 s. A second
 // run of that changes nothing, and an older request is refused. If the answer to a request stays out,
 // the client asks until it is known what became of it: what was taken for a
-// caller that was told [ErrUnknown] goes back, and what was to be given is given
+// caller that was told [ErrOutcomeUnknown] goes back, and what was to be given is given
 // once. So the sum of free and taken permits stays. The server also knows when this
 // library set the permits: what is to go back from before that is dropped. A release that
 // its caller repeats counts twice, unless it has an id ([WithRequestID]).

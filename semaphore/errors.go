@@ -17,14 +17,14 @@ var (
 	// [ErrNotAcquired], too.
 	ErrNotSet = errNotSet
 
-	// ErrOption says that an argument cannot be used, or that there would be more
+	// ErrInvalidArgument says that an argument cannot be used, or that there would be more
 	// than 2^31-1 permits. Nothing was changed.
-	ErrOption = core.ErrOption
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost, and that the operation may or may not
+	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may not
 	// have been done. What a take may have taken goes back as soon as the server
 	// answers again, and a release counts once: do not call it again.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDeferred says that the server refused a release for now, or was not reached.
 	// It is not done yet, and the client goes on until it is: do not call it again.

@@ -87,7 +87,7 @@ func (h *shared) giveBackLacking(of *names, flight int, n int64) error {
 	err := fmt.Errorf("%w: fewer than %d within %v", ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
 	x := exchange{h: h, of: of, runs: []run{{kind: give, size: n, count: 1}}}
 	if undo := x.call(flight); undo != nil {
-		err = fmt.Errorf("%w: %w: giving it back: %w", core.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: giving it back: %w", core.ErrOutcomeUnknown, err, undo)
 	}
 	return err
 }
@@ -148,11 +148,11 @@ func (x *exchange) call(flight int) error {
 		}
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		case len(said) == 1:
 			return []int64{-1}, nil // of a request that was ended, too
 		case len(said) != 1+len(x.runs):
-			return nil, fmt.Errorf("%w: move.lua said %v", ErrUnknown, said)
+			return nil, fmt.Errorf("%w: move.lua said %v", ErrOutcomeUnknown, said)
 		}
 		x.reached, x.acked = int(said[0]), acked
 		done := int64(0)
@@ -239,7 +239,7 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got send.An
 		r.cause = err
 		work := core.Work{Kind: label, Name: r.of.key, Op: "release", Amount: r.gives}
 		err = r.h.e.SeeThrough(r.Request, work, err, r.settling(r.gives))
-	case errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrOutcomeUnknown):
 		r.settle(0)
 	}
 	return got, acked, err

@@ -166,7 +166,7 @@ func TestASilentServerGivesBackWhatItTook(t *testing.T) {
 				} else {
 					proxy.BlackHole()
 				}
-				require.ErrorIs(t, c.do(t.Context(), r), ErrUnknown)
+				require.ErrorIs(t, c.do(t.Context(), r), ErrOutcomeUnknown)
 				if ran {
 					lost.Cancel()
 				}

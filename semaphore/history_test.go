@@ -155,7 +155,7 @@ func outcome(t *testing.T, err error) result {
 	switch {
 	case err == nil:
 		return done
-	case errors.Is(err, ErrUnknown), errors.Is(err, ErrDeferred):
+	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrDeferred):
 		return unknown
 	}
 	assert.ErrorIs(t, err, ErrNotAcquired)

@@ -182,8 +182,8 @@ func TestSemaphoreRefusalOfAnOrderOnAFullServerIsNoError(t *testing.T) {
 	r.do("CONFIG", "SET", "maxmemory", "0")
 	r.set(most)
 	r.do("CONFIG", "SET", "maxmemory", "1")
-	require.ErrorIs(t, r.Release(t.Context(), 1), ErrOption)
-	require.ErrorIs(t, r.AddPermits(t.Context(), 1), ErrOption)
+	require.ErrorIs(t, r.Release(t.Context(), 1), ErrInvalidArgument)
+	require.ErrorIs(t, r.AddPermits(t.Context(), 1), ErrInvalidArgument)
 }
 
 // TestSemaphoreSettleOfAnEarlierLifeDoesNothing: the request carries its age, and the
@@ -266,7 +266,7 @@ func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 3"}, told.Take())
 	require.EqualValues(t, 10, r.free())
-	require.ErrorIs(t, settling(t.Context(), old), ErrOption, "said twice")
+	require.ErrorIs(t, settling(t.Context(), old), ErrInvalidArgument, "said twice")
 }
 
 // TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp, and told, also if the reply that
@@ -277,7 +277,7 @@ func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.set(3).take(1)
 	proxy.BlackHole()
-	require.ErrorIs(t, r.Release(t.Context(), 1), ErrUnknown)
+	require.ErrorIs(t, r.Release(t.Context(), 1), ErrOutcomeUnknown)
 	r.do("DEL", r.of.key)
 	r.do("LPUSH", r.of.key, "x")
 	lost := proxy.DropReply(r.sent(settleScript), 1)

@@ -24,7 +24,7 @@ func TestSemaphoreReleaseWithRequestIDCountsOnce(t *testing.T) {
 	}
 	require.NoError(t, r.Release(t.Context(), 2, WithRequestID("job 8", time.Hour)))
 	require.EqualValues(t, 4, r.free())
-	require.ErrorIs(t, r.Release(t.Context(), 3, WithRequestID("job 8", time.Hour)), ErrOption, "it gave two")
+	require.ErrorIs(t, r.Release(t.Context(), 3, WithRequestID("job 8", time.Hour)), ErrInvalidArgument, "it gave two")
 	require.EqualValues(t, 4, r.free())
 	ttl := r.do("PTTL", keys.CallerRequest(r.of.key, "job 7"))
 	n, err := ttl.AsInt64()
@@ -33,7 +33,7 @@ func TestSemaphoreReleaseWithRequestIDCountsOnce(t *testing.T) {
 
 	full := WithRequestID("job 9", time.Hour)
 	r.set(most)
-	require.ErrorIs(t, r.Release(t.Context(), 1, full), ErrOption)
+	require.ErrorIs(t, r.Release(t.Context(), 1, full), ErrInvalidArgument)
 	r.set(1)
 	require.NoError(t, r.Release(t.Context(), 1, full), "what was refused was not done")
 	require.EqualValues(t, 2, r.free())
@@ -57,7 +57,7 @@ func TestSemaphoreReleaseWithRequestIDIsRepeatedAfterAnUnknownOutcome(t *testing
 	go func() { done <- r.Release(context.Background(), 2, id) }()
 	lost.Await(t)
 	proxy.BlackHole()
-	require.ErrorIs(t, redistest.Done(t, done), ErrUnknown)
+	require.ErrorIs(t, redistest.Done(t, done), ErrOutcomeUnknown)
 	proxy.Restore()
 	require.EqualValues(t, 2, r.free())
 	require.NoError(t, r.Release(t.Context(), 2, id))

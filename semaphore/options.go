@@ -41,7 +41,7 @@ type releaseConfig struct{ request send.CallerRequest }
 // job that is started anew: it counts once for each id, for as long as the server
 // remembers that, d. A request that had not arrived yet counts for whatever permits are set
 // by then. A release that was refused is not remembered: it counts when it is called again,
-// or when a copy of it arrives late. The same id with another number of permits is an ErrOption.
+// or when a copy of it arrives late. The same id with another number of permits is an ErrInvalidArgument.
 // So is an id that is empty or has more than 256 bytes, and a d below 45 s or above 100
 // years.
 //
@@ -69,17 +69,17 @@ type permitConfig struct {
 type setConfig struct{ ttl time.Duration }
 
 // WithWait lets a TryAcquire wait up to d for permits. Without it, or with 0, it
-// answers after one round trip. A negative d is an ErrOption.
+// answers after one round trip. A negative d is an ErrInvalidArgument.
 func WithWait(d time.Duration) WaitOption { return waitOption(d) }
 
 // WithLease lets a permit end by itself when d has passed, whoever holds it
 // then: it is not renewed. Without it, the client renews the permit for as long
-// as it is held. A d below 10 ms or above 100 years is an ErrOption.
+// as it is held. A d below 10 ms or above 100 years is an ErrInvalidArgument.
 func WithLease(d time.Duration) PermitOption { return leaseOption(d) }
 
 // WithTTL lets the semaphore go by itself when d has passed, with all of its
 // permits. It is counted in whole milliseconds, rounded up. One below a
-// millisecond or above 100 years is an ErrOption.
+// millisecond or above 100 years is an ErrInvalidArgument.
 func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
 
 // mostLabel is how many bytes a label has at most.
@@ -87,7 +87,7 @@ const mostLabel = 256
 
 // WithLabel names the permit for whoever lists them ([PermitSemaphore.Permits]), such as
 // by the host that holds it. Redisson does not see it. One that is empty or has more than
-// 256 bytes is an ErrOption.
+// 256 bytes is an ErrInvalidArgument.
 //
 // Cost: none without it; with it an HSET and an HDEL in the scripts. Wire: hash
 // rueidisson_label:{name}, id -> label.
@@ -99,7 +99,7 @@ func (o labelOption) applyTryPermit(c *permitConfig) error { return o.applyPermi
 
 func (o labelOption) applyPermit(c *permitConfig) error {
 	if o == "" || len(o) > mostLabel {
-		return fmt.Errorf("%w: label of %d bytes: from 1 to %d", ErrOption, len(o), mostLabel)
+		return fmt.Errorf("%w: label of %d bytes: from 1 to %d", ErrInvalidArgument, len(o), mostLabel)
 	}
 	c.label = string(o)
 	return nil
@@ -109,7 +109,7 @@ type waitOption time.Duration
 
 func (o waitOption) applyTry(c *tryConfig) error {
 	if o < 0 {
-		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
+		return fmt.Errorf("%w: wait %v is negative", ErrInvalidArgument, time.Duration(o))
 	}
 	c.wait = time.Duration(o)
 	return nil
@@ -130,7 +130,7 @@ type ttlOption time.Duration
 
 func (o ttlOption) applySet(c *setConfig) error {
 	if d := time.Duration(o); d < time.Millisecond || d > core.LongestLease {
-		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, core.LongestLease)
+		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrInvalidArgument, d, core.LongestLease)
 	}
 	c.ttl = time.Duration(o)
 	return nil

@@ -32,10 +32,10 @@ func TestSemaphoreObserverIsToldOfRefusalsAndUnknownOutcomes(t *testing.T) {
 	plain, leased := "semaphore "+r.of.key, "permit "+p.of.key
 	require.Equal(t, []string{"refused " + plain, "refused " + plain, "refused " + plain, "refused " + leased}, told.Take())
 	proxy.BlackHole()
-	require.ErrorIs(t, r.SetPermits(t.Context(), 3), ErrUnknown)
-	require.ErrorIs(t, r.Release(t.Context(), 1), ErrUnknown)
+	require.ErrorIs(t, r.SetPermits(t.Context(), 3), ErrOutcomeUnknown)
+	require.ErrorIs(t, r.Release(t.Context(), 1), ErrOutcomeUnknown)
 	_, err = p.TryAcquire(t.Context())
-	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.Equal(t, []string{"unknown " + plain + ": set permits", "unknown " + plain + ": release", "unknown " + leased + ": try acquire"}, told.Take())
 	proxy.Restore()
 	r.take(1)

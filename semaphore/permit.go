@@ -121,8 +121,8 @@ func (p *Permit) Deadline() time.Time {
 // renewed permit goes on being renewed, a fixed lease is still fixed.
 //
 // Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost],
-// [ErrReleased]; [ErrOption] for a lease that [WithLease] would refuse; ctx's,
-// which bounds the round trip; [ErrUnknown] if the reply was lost, when the lease
+// [ErrReleased]; [ErrInvalidArgument] for a lease that [WithLease] would refuse; ctx's,
+// which bounds the round trip; [ErrOutcomeUnknown] if the reply was lost, when the lease
 // may have grown without this side trusting it.
 // Source: RPermitExpirableSemaphore.updateLeaseTime, which shortens, too.
 func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
@@ -149,7 +149,7 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 // redisson_sc:{name}.
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the permit had
 // ended, so that the work may have overlapped with that of another who has it now;
-// [ErrDeferred] if the server refused or did not answer, with [ErrUnknown] if the
+// [ErrDeferred] if the server refused or did not answer, with [ErrOutcomeUnknown] if the
 // release may have been done: the client goes on until the server takes the permit or
 // the lease ends; [ErrClosed] if the client was closed before, when the permit is left
 // to its lease.

@@ -21,8 +21,8 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	before := server.ScriptCalls(t)
 	for name, op := range permitOperations {
 		var none context.Context
-		require.ErrorIs(t, op(none, r.PermitSemaphore, 1), ErrOption, name)
-		require.ErrorIs(t, op(t.Context(), NewPermits(r.e, ""), 1), ErrOption, name)
+		require.ErrorIs(t, op(none, r.PermitSemaphore, 1), ErrInvalidArgument, name)
+		require.ErrorIs(t, op(t.Context(), NewPermits(r.e, ""), 1), ErrInvalidArgument, name)
 	}
 	for _, name := range []string{"set permits", "try set permits", "add permits"} {
 		for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
@@ -30,7 +30,7 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 				continue
 			}
 			if name != "add permits" || n != -1 {
-				require.ErrorIs(t, permitOperations[name](t.Context(), r.PermitSemaphore, n), ErrOption, "%s %d", name, n)
+				require.ErrorIs(t, permitOperations[name](t.Context(), r.PermitSemaphore, n), ErrInvalidArgument, "%s %d", name, n)
 			}
 		}
 	}
@@ -39,47 +39,47 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 		"0011223344556677-899aabbccddeeff", "00112233-4455-6677-8899-aabbccddeeff", "ñ0112233445566778899aabbccddeef",
 	} {
 		err := r.ReleaseID(t.Context(), id)
-		require.ErrorIs(t, err, ErrOption, id)
+		require.ErrorIs(t, err, ErrInvalidArgument, id)
 		require.NotErrorIs(t, err, ErrLost)
 	}
 	for _, d := range []time.Duration{0, -1, core.ShortestLease - 1, core.LongestLease + 1} {
 		_, err := r.Acquire(t.Context(), WithLease(d))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = r.TryAcquire(t.Context(), WithLease(d))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, n := range []int{0, -1, mostPerCall + 1, math.MinInt} {
 		_, err := r.AcquireN(t.Context(), n)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = r.TryAcquireN(t.Context(), n)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, label := range []string{"", strings.Repeat("x", mostLabel+1)} {
 		_, err := r.TryAcquire(t.Context(), WithLabel(label))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
-	require.ErrorIs(t, r.Extend(t.Context(), "00112233445566778899aabbccddeeff", time.Millisecond), ErrOption)
+	require.ErrorIs(t, r.Extend(t.Context(), "00112233445566778899aabbccddeeff", time.Millisecond), ErrInvalidArgument)
 	_, err := r.TryAcquire(t.Context(), WithWait(-1))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.TryAcquire(t.Context(), nil)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Acquire(t.Context(), nil)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.TrySetPermits(t.Context(), 1, WithTTL(0))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.Equal(t, before, server.ScriptCalls(t))
 
 	p := r.set(1).take()
 	var none context.Context
-	require.ErrorIs(t, p.Release(none), ErrOption)
-	require.ErrorIs(t, p.Extend(none, time.Hour), ErrOption)
-	require.ErrorIs(t, p.Extend(t.Context(), time.Millisecond), ErrOption)
+	require.ErrorIs(t, p.Release(none), ErrInvalidArgument)
+	require.ErrorIs(t, p.Extend(none, time.Hour), ErrInvalidArgument)
+	require.ErrorIs(t, p.Extend(t.Context(), time.Millisecond), ErrInvalidArgument)
 	require.Panics(t, func() { p.Context(none) })
-	require.ErrorIs(t, r.ReleaseN(none, p), ErrOption)
-	require.ErrorIs(t, r.ReleaseN(t.Context(), p, nil), ErrOption)
-	require.ErrorIs(t, r.beside().ReleaseN(t.Context(), p), ErrOption, "of another client")
-	require.ErrorIs(t, NewPermits(r.e, r.of.key+"x").ReleaseN(t.Context(), p), ErrOption)
-	require.ErrorIs(t, r.ReleaseN(t.Context(), make([]*Permit, mostPerCall+1)...), ErrOption)
+	require.ErrorIs(t, r.ReleaseN(none, p), ErrInvalidArgument)
+	require.ErrorIs(t, r.ReleaseN(t.Context(), p, nil), ErrInvalidArgument)
+	require.ErrorIs(t, r.beside().ReleaseN(t.Context(), p), ErrInvalidArgument, "of another client")
+	require.ErrorIs(t, NewPermits(r.e, r.of.key+"x").ReleaseN(t.Context(), p), ErrInvalidArgument)
+	require.ErrorIs(t, r.ReleaseN(t.Context(), make([]*Permit, mostPerCall+1)...), ErrInvalidArgument)
 	require.NoError(t, r.ReleaseN(t.Context()))
 	require.NoError(t, p.Err())
 	r.give(p)

@@ -158,7 +158,7 @@ func TestASilentServerGivesBackPermits(t *testing.T) {
 				} else {
 					proxy.BlackHole()
 				}
-				require.ErrorIs(t, do(), ErrUnknown)
+				require.ErrorIs(t, do(), ErrOutcomeUnknown)
 				if ran {
 					lost.Cancel()
 				}
@@ -210,7 +210,7 @@ func TestAReleaseOfAPermitThatIsRefusedForNowIsDoneLater(t *testing.T) {
 		err := release()
 		require.ErrorContains(t, err, "NOREPLICAS", name)
 		require.ErrorIs(t, err, ErrDeferred, name)
-		require.NotErrorIs(t, err, ErrUnknown, name)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 	}
 	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
 	r.awaitStands(4, 0)

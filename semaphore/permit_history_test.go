@@ -69,7 +69,7 @@ func permitHistory(t *testing.T, through *chaos, total, calls int, mint bool) []
 					op.Input = step{give: true}
 					err := mine[0].Release(context.Background())
 					mine = mine[1:]
-					if errors.Is(err, ErrUnknown) {
+					if errors.Is(err, ErrOutcomeUnknown) {
 						op.Return = math.MaxInt64 // nobody knows when it is done
 					} else if !assert.NoError(t, err) {
 						return
@@ -78,7 +78,7 @@ func permitHistory(t *testing.T, through *chaos, total, calls int, mint bool) []
 					op.Input = step{}
 					p, err := r.TryAcquire(context.Background())
 					switch {
-					case errors.Is(err, ErrUnknown):
+					case errors.Is(err, ErrOutcomeUnknown):
 						continue // it may hold one until it is given back: as if it had not been
 					case errors.Is(err, ErrNotAcquired):
 						op.Output = false

@@ -20,7 +20,7 @@ func TestPermitsOnACluster(t *testing.T) {
 	t.Run("names that break slots are refused", func(t *testing.T) {
 		r := permitRigOn(t, cluster.Client(t), "{}stock")
 		for name, op := range permitOperations {
-			require.ErrorIs(t, op(t.Context(), r.PermitSemaphore, 1), ErrOption, name)
+			require.ErrorIs(t, op(t.Context(), r.PermitSemaphore, 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("the suite", func(t *testing.T) {

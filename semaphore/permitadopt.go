@@ -20,8 +20,8 @@ import (
 // of it at their next renewals.
 //
 // Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost] if there is
-// no such permit, or its lease has ended; [ErrOption] for what is no id; ctx's, which
-// bounds the round trip; [ErrUnknown] if no answer came, when nobody renews the permit
+// no such permit, or its lease has ended; [ErrInvalidArgument] for what is no id; ctx's, which
+// bounds the round trip; [ErrOutcomeUnknown] if no answer came, when nobody renews the permit
 // here; [ErrClosed]; Redis' and the network's.
 // Source: ours; RPermitExpirableSemaphore has updateLeaseTime.
 func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error) {
@@ -36,7 +36,7 @@ func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error)
 // Extend makes the lease of the permit of that id last for at least d from now, whoever
 // holds it; it never shortens one. The holder is not told, and trusts its own lease.
 //
-// Cost, wire and errors: as [PermitSemaphore.Adopt]; [ErrOption] also for a lease that
+// Cost, wire and errors: as [PermitSemaphore.Adopt]; [ErrInvalidArgument] also for a lease that
 // [WithLease] would refuse. Source: RPermitExpirableSemaphore.updateLeaseTime, which
 // shortens, too.
 func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration) error {
@@ -61,13 +61,13 @@ func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Durati
 	answer, err, answered := send.Await(e.Sender, ctx, 0, func() (send.Answer, error) { return e.Run(ctx, permitRenewal.Script, on, args) })
 	switch {
 	case !answered:
-		return answer, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return answer, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	case err != nil:
 		return answer, err
 	}
 	said, err := answer.ToArray()
 	if err == nil && len(said) != 1 {
-		err = fmt.Errorf("%w: permit_renew.lua said %d answers", ErrUnknown, len(said))
+		err = fmt.Errorf("%w: permit_renew.lua said %d answers", ErrOutcomeUnknown, len(said))
 	}
 	if err != nil {
 		return answer, err

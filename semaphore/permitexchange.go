@@ -154,7 +154,7 @@ func (of *permitNames) trade(x *trade, judged bool) error {
 // what was taken goes back.
 func (of *permitNames) account(x *trade, err error) error {
 	if err != nil {
-		if errors.Is(err, ErrUnknown) || x.Replayed { // it may arrive when permits are set
+		if errors.Is(err, ErrOutcomeUnknown) || x.Replayed { // it may arrive when permits are set
 			of.undo(x.wants, true)
 		}
 		return nil
@@ -178,7 +178,7 @@ func (of *permitNames) account(x *trade, err error) error {
 	back := trade{gives: rawIDs(took)}
 	if undo := of.exchange(context.Background(), &back); undo != nil {
 		of.undo(took, true)
-		return fmt.Errorf("%w: %w: giving it back: %w", ErrUnknown, short, undo)
+		return fmt.Errorf("%w: %w: giving it back: %w", ErrOutcomeUnknown, short, undo)
 	}
 	if x.Replayed {
 		of.undo(took, true)

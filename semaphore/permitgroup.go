@@ -20,7 +20,7 @@ const mostPerCall = 1000
 // request for more permits than there are waits until there are so many.
 //
 // Cost, wire, errors and what ends a wait: as [PermitSemaphore.Acquire]. An n below 1 or
-// above 1,000 is an [ErrOption]. Source: RPermitExpirableSemaphore.acquire(int).
+// above 1,000 is an [ErrInvalidArgument]. Source: RPermitExpirableSemaphore.acquire(int).
 func (s *PermitSemaphore) AcquireN(ctx context.Context, n int, opts ...PermitOption) ([]*Permit, error) {
 	return together(s.acquire(ctx, n, opts))
 }
@@ -51,7 +51,7 @@ func together(p *Permit, err error) ([]*Permit, error) {
 //
 // Cost and wire: as Permit.Release, in one script call for all.
 // Errors: those of Permit.Release for each permit that was not given back, joined, with
-// its id; [ErrOption] for a permit of another semaphore or client, or more than 1,000,
+// its id; [ErrInvalidArgument] for a permit of another semaphore or client, or more than 1,000,
 // and nothing is released. Without permits it does nothing.
 // Source: RPermitExpirableSemaphore.release(List), which gives back none if one had
 // ended.
@@ -81,14 +81,14 @@ func (s *PermitSemaphore) ReleaseN(ctx context.Context, permits ...*Permit) erro
 // releasable checks that the permits are this semaphore's.
 func (s *PermitSemaphore) releasable(permits []*Permit) error {
 	if len(permits) > mostPerCall {
-		return fmt.Errorf("%w: %d permits at once: at most %d", ErrOption, len(permits), mostPerCall)
+		return fmt.Errorf("%w: %d permits at once: at most %d", ErrInvalidArgument, len(permits), mostPerCall)
 	}
 	for _, p := range permits {
 		switch {
 		case p == nil:
-			return fmt.Errorf("%w: a nil permit", ErrOption)
+			return fmt.Errorf("%w: a nil permit", ErrInvalidArgument)
 		case p.of.i != s.i || p.of.key != s.of.key:
-			return fmt.Errorf("%w: permit %s is of another semaphore or client", ErrOption, p.ID())
+			return fmt.Errorf("%w: permit %s is of another semaphore or client", ErrInvalidArgument, p.ID())
 		}
 	}
 	return nil

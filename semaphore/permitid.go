@@ -57,7 +57,7 @@ func text(raw string) string { return hex.EncodeToString([]byte(raw)) }
 // parseID refuses what is no id: 32 lower-case hex digits, as Java writes them.
 func parseID(id string) error {
 	if len(id) != 2*idBytes || strings.Trim(id, "0123456789abcdef") != "" {
-		return fmt.Errorf("%w: permit id %q is not 32 hex digits", ErrOption, id)
+		return fmt.Errorf("%w: permit id %q is not 32 hex digits", ErrInvalidArgument, id)
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func (s *PermitSemaphore) Name() string { return s.of.name }
 // per name, and makes one call per announcement.
 // Wire: DECRBY name; ZADD {name}:timeout with the end of the lease by the server's
 // clock in ms, and the id.
-// Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated]; an
-// error of Redis or of the network, wrapping [ErrUnknown] if a permit may have
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an
+// error of Redis or of the network, wrapping [ErrOutcomeUnknown] if a permit may have
 // been taken, which then goes back by itself.
 // Source: RPermitExpirableSemaphore.acquire.
 func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...PermitOption) (*Permit, error) {
@@ -89,7 +89,7 @@ func (s *PermitSemaphore) acquire(ctx context.Context, n int, opts []PermitOptio
 // countable checks what a call needs that is about n permits.
 func (s *PermitSemaphore) countable(ctx context.Context, n int) error {
 	if n < 1 || n > mostPerCall {
-		return fmt.Errorf("%w: %d permits at once: from 1 to %d", ErrOption, n, mostPerCall)
+		return fmt.Errorf("%w: %d permits at once: from 1 to %d", ErrInvalidArgument, n, mostPerCall)
 	}
 	return s.plain.usable(ctx, 1)
 }
@@ -171,7 +171,7 @@ func (s *PermitSemaphore) Do(ctx context.Context, fn func(ctx context.Context) e
 //
 // Cost and wire: as [Permit.Release]. Errors: [ErrLost] if there is no such
 // permit, or its lease has ended; [ErrNotSet], which comes with ErrLost;
-// [ErrOption] for what is no id; [ErrUnknown] if no answer came, when the client
+// [ErrInvalidArgument] for what is no id; [ErrOutcomeUnknown] if no answer came, when the client
 // goes on for up to 45 s; [ErrDeferred] if the server refused or was not reached, when
 // the client goes on for as long as it lives; [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.release, tryRelease.
@@ -216,7 +216,7 @@ func (i *permitShared) releaseID(of *permitNames, id string) error {
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one script call. Wire: INCRBY or SET name; the number of free permits on
-// redisson_sc:{name} if it grew. Errors: [ErrOption]; [ErrUnknown]; ctx's;
+// redisson_sc:{name} if it grew. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's;
 // [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.setPermits.
 func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
@@ -249,7 +249,7 @@ func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...Se
 // are held: none is granted then until enough have come back. If none are set, it
 // sets them. A time to live stays.
 //
-// Cost and errors: as [PermitSemaphore.SetPermits]; ErrOption also if there would
+// Cost and errors: as [PermitSemaphore.SetPermits]; ErrInvalidArgument also if there would
 // be more than 2^31-1. Wire: INCRBY name n; the number of free permits on
 // redisson_sc:{name} if it grew and is above 0.
 // Source: RPermitExpirableSemaphore.addPermits, which ends a time to live.
@@ -258,7 +258,7 @@ func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	if err == nil {
 		var did int64
 		if did, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: addHeld, n: n, held: s.of.leases}); err == nil && did == 0 {
-			err = fmt.Errorf("%w: there would be more than %d permits, or fewer than -%[2]d", ErrOption, most)
+			err = fmt.Errorf("%w: there would be more than %d permits, or fewer than -%[2]d", ErrInvalidArgument, most)
 		}
 	}
 	return s.failed("add permits to", err)
@@ -267,7 +267,7 @@ func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 // Available returns how many permits are free, those whose leases have ended included:
 // 0 also if none are set, or if there are fewer than are held.
 //
-// Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
+// Cost: one script call, which only reads. Errors: ctx's; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.availablePermits.
 func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {

@@ -159,7 +159,7 @@ func (of *permitNames) exchange(ctx context.Context, x *trade) error {
 		err = errors.New("permit_exchange.lua answered for another number of permits")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	x.reached, x.left = int(said[0]), time.Duration(said[1])*time.Millisecond
 	x.gave, x.took = said[2:2+len(x.gives)], said[2+len(x.gives):]

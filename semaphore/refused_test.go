@@ -42,10 +42,10 @@ var refusals = map[string]refusal{
 		require.Zero(r.t, n)
 		return err
 	}, nil},
-	"add":                      {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.AddPermits(context.Background(), 1) }, ErrOption},
-	"give":                     {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.Release(context.Background(), 1) }, ErrOption},
+	"add":                      {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.AddPermits(context.Background(), 1) }, ErrInvalidArgument},
+	"give":                     {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.Release(context.Background(), 1) }, ErrInvalidArgument},
 	"give where none are set":  {"", "5", func(r *rig, _ *PermitSemaphore) error { return r.Release(context.Background(), 1) }, ErrNotSet},
-	"gives":                    {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.twoGives() }, ErrOption},
+	"gives":                    {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.twoGives() }, ErrInvalidArgument},
 	"gives where none are set": {"", "5", func(r *rig, _ *PermitSemaphore) error { return r.twoGives() }, ErrNotSet},
 	"try set permits with leases": {"9", "", func(r *rig, held *PermitSemaphore) error {
 		did, err := held.TrySetPermits(context.Background(), 4)
@@ -59,7 +59,7 @@ var refusals = map[string]refusal{
 	}, nil},
 	"add permits with leases": {decimal(most), "5", func(_ *rig, held *PermitSemaphore) error {
 		return held.AddPermits(context.Background(), 1)
-	}, ErrOption},
+	}, ErrInvalidArgument},
 }
 
 // twoGives are one exchange, of unequal requests; it returns the error of the second.

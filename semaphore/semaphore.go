@@ -24,8 +24,8 @@ const most = math.MaxInt32
 var errNotSet = errors.New("no permits are set")
 
 var (
-	errTooMany = fmt.Errorf("%w: there would be more than %d permits", ErrOption, most)
-	errTooLate = fmt.Errorf("%w: it came too late: nobody knows when the permits were set, or the name held something else", ErrOption)
+	errTooMany = fmt.Errorf("%w: there would be more than %d permits", ErrInvalidArgument, most)
+	errTooLate = fmt.Errorf("%w: it came too late: nobody knows when the permits were set, or the name held something else", ErrInvalidArgument)
 )
 
 // Semaphore is a handle on the semaphore of one name. It holds nothing, so it
@@ -76,8 +76,8 @@ func (s *Semaphore) Name() string { return s.name }
 // moment; none if a goroutine of this client hands them over. A process that
 // waits has one subscription per name, and makes one call per announcement.
 // Wire: DECRBY name n; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
-// Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
-// an error of Redis or of the network, wrapping [ErrUnknown] if permits may have
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated];
+// an error of Redis or of the network, wrapping [ErrOutcomeUnknown] if permits may have
 // been taken, which then go back by themselves.
 // Source: RSemaphore.acquire.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
@@ -193,7 +193,7 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 // keeps. If a goroutine of this client waits for exactly n permits and is the
 // next, it gets them, a bounded number of times (rueidisson.WithHandover).
 //
-// After [ErrUnknown] the client goes on until the release is done, once, for up to
+// After [ErrOutcomeUnknown] the client goes on until the release is done, once, for up to
 // 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
 // (a full one, a slot that moves) or is not reached, it goes on for as long as it
 // lives: do not call again. Permits that were set since are left alone. Where Redisson set
@@ -208,8 +208,8 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 // Cost: one script call, shared with other calls of this process on the name;
 // none if they are handed over.
 // Wire: INCRBY name n; the number of free permits on redisson_sc:{name}.
-// Errors: [ErrNotSet], and nothing is created; [ErrOption] if there would be more
-// than 2^31-1; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the network's.
+// Errors: [ErrNotSet], and nothing is created; [ErrInvalidArgument] if there would be more
+// than 2^31-1; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the network's.
 // Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
 func (s *Semaphore) Release(ctx context.Context, n int64, opts ...ReleaseOption) error {
 	c, err := object.Options(releaseConfig{}, opts, ReleaseOption.applyRelease)
@@ -262,11 +262,11 @@ func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request se
 	case err != nil:
 		return err
 	case len(said) != 2:
-		return fmt.Errorf("%w: give_once.lua said %v", ErrUnknown, said)
+		return fmt.Errorf("%w: give_once.lua said %v", ErrOutcomeUnknown, said)
 	case said[1] == 0:
 		return errTooMany
 	case said[1] != n:
-		return fmt.Errorf("%w: the request %q gave %d permits, not %d", ErrOption, request.ID, said[1], n)
+		return fmt.Errorf("%w: the request %q gave %d permits, not %d", ErrInvalidArgument, request.ID, said[1], n)
 	}
 	p.gave(releasing.done(int(said[0])))
 	if h.e.Observer != nil {
@@ -281,7 +281,7 @@ func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request se
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one script call. Wire: SET name n; n on redisson_sc:{name}. Errors:
-// [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
+// [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
 // Source: ours; RSemaphore has trySetPermits and addPermits.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	err := s.settable(ctx, n)
@@ -323,7 +323,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	if err == nil {
 		var did int64
 		if did, err = s.ask(ctx, ask{of: s.of, kind: add, n: n}); err == nil && did == 0 {
-			err = fmt.Errorf("%w: there would be more than %d permits, or fewer than -%[2]d", ErrOption, most)
+			err = fmt.Errorf("%w: there would be more than %d permits, or fewer than -%[2]d", ErrInvalidArgument, most)
 		}
 	}
 	return s.failed("add permits to", err)
@@ -349,7 +349,7 @@ func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 // Available returns how many permits are free: 0 also if none are set, or if they
 // were reduced by more than are free.
 //
-// Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
+// Cost: one script call, which only reads. Errors: ctx's; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's. Source: RSemaphore.availablePermits.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	n, err := s.look(ctx, lookScript, s.of.key)
@@ -401,7 +401,7 @@ func (s *Semaphore) usable(ctx context.Context, n int64) error {
 // settable checks what a call needs that sets n permits.
 func (s *Semaphore) settable(ctx context.Context, n int64) error {
 	if n < 0 || n > most {
-		return fmt.Errorf("%w: %d permits: from 0 to %d", ErrOption, n, most)
+		return fmt.Errorf("%w: %d permits: from 0 to %d", ErrInvalidArgument, n, most)
 	}
 	return s.usable(ctx, 1)
 }
@@ -410,7 +410,7 @@ func (s *Semaphore) settable(ctx context.Context, n int64) error {
 func (s *Semaphore) checked(ctx context.Context, n int64) error {
 	err := object.Checked(ctx, s.bad)
 	if err == nil && (n < 1 || n > most) {
-		err = fmt.Errorf("%w: %d permits: from 1 to %d", ErrOption, n, most)
+		err = fmt.Errorf("%w: %d permits: from 1 to %d", ErrInvalidArgument, n, most)
 	}
 	return err
 }

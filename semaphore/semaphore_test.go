@@ -143,7 +143,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 			} {
 				require.ErrorContains(t, err, r.of.key, op)
 				require.ErrorContains(t, err, c.kind, op)
-				require.NotErrorIs(t, err, ErrUnknown, op)
+				require.NotErrorIs(t, err, ErrOutcomeUnknown, op)
 			}
 			msg := r.do("DEL", r.of.key)
 			n, err := msg.AsInt64()
@@ -153,13 +153,13 @@ var suite = map[string]func(t *testing.T, r *rig){
 	},
 	"no more than 2^31-1": func(t *testing.T, r *rig) {
 		r.set(most - 1)
-		require.ErrorIs(t, r.Release(t.Context(), 2), ErrOption)
-		require.ErrorIs(t, r.AddPermits(t.Context(), 2), ErrOption)
+		require.ErrorIs(t, r.Release(t.Context(), 2), ErrInvalidArgument)
+		require.ErrorIs(t, r.AddPermits(t.Context(), 2), ErrInvalidArgument)
 		require.EqualValues(t, most-1, r.free())
 		r.give(1)
 		r.take(most)
 		require.NoError(t, r.AddPermits(t.Context(), -most))
-		require.ErrorIs(t, r.AddPermits(t.Context(), -1), ErrOption)
+		require.ErrorIs(t, r.AddPermits(t.Context(), -1), ErrInvalidArgument)
 		require.EqualValues(t, -most, r.free())
 	},
 }

@@ -19,7 +19,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("names that break slots are refused", func(t *testing.T) {
 		r := rigOn(t, cluster.Client(t), "{}stock")
 		for name, op := range operations {
-			require.ErrorIs(t, op(t.Context(), r.Semaphore, 1), ErrOption, name)
+			require.ErrorIs(t, op(t.Context(), r.Semaphore, 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("the suite", func(t *testing.T) {
@@ -89,7 +89,7 @@ func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 		back := there.StartBack(t)
 		back.Move(t, r.of.key)
 		if err := redistest.Done(t, given); !errors.Is(err, ErrDeferred) && err != nil {
-			require.ErrorIs(t, err, ErrUnknown, "its lane is where it was")
+			require.ErrorIs(t, err, ErrOutcomeUnknown, "its lane is where it was")
 		}
 		back.Finish(t)
 		r.awaitFree(5)
@@ -154,7 +154,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	other := rigOn(t, admin, "orders:1")
 	other.set(5)
 	lost := proxy.DropReply(r.sent(takeScript), 100, redistest.Silent())
-	require.ErrorIs(t, r.TryAcquire(t.Context(), 1), ErrUnknown)
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1), ErrOutcomeUnknown)
 	lost.Cancel()
 	proxy.Restore()
 	require.Eventually(t, r.settledAll, soon, time.Millisecond)

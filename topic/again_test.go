@@ -42,7 +42,7 @@ func TestDurableDeliveryThatComesAgainBeforeItsNackIsAnsweredIsGiven(t *testing.
 				redistest.Eventually(t, func() bool { return s.f.attempted(2) }, soon, 5*time.Millisecond)
 				lost.Cancel()
 				if err = <-nacked; err != nil { // it was given up before that
-					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorIs(t, err, ErrOutcomeUnknown)
 				}
 			}
 			require.Equal(t, []int64{1, 2, 3}, tried)

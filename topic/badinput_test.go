@@ -25,7 +25,7 @@ var operations = map[string]func(ctx context.Context, o topicOf) error{
 	},
 	"count subscribers": func(ctx context.Context, o topicOf) error {
 		if o.subscribers == nil {
-			return codec.ErrOption
+			return codec.ErrInvalidArgument
 		}
 		_, err := o.subscribers(ctx)
 		return err
@@ -43,22 +43,22 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	for kind, of := range kinds {
 		for op, do := range operations {
 			var none context.Context
-			require.ErrorIs(t, do(none, of(e, "orders")), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, "")), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, strings.Repeat("n", 1<<20+1))), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, "orders", nil)), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithCodec(codec.Family{}))), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithValueCodec[string](nil))), ErrOption, "%s %s", kind, op)
-			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithValueCodec(codec.For[int](codec.JSON)))), ErrOption, "%s %s", kind, op)
+			require.ErrorIs(t, do(none, of(e, "orders")), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, "")), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, strings.Repeat("n", 1<<20+1))), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, "orders", nil)), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithCodec(codec.Family{}))), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithValueCodec[string](nil))), ErrInvalidArgument, "%s %s", kind, op)
+			require.ErrorIs(t, do(t.Context(), of(e, "orders", WithValueCodec(codec.For[int](codec.JSON)))), ErrInvalidArgument, "%s %s", kind, op)
 		}
 		for _, opt := range []SubscribeOption{WithBuffer(0), WithBuffer(-1), WithBuffer(math.MaxInt), WithBuffer(math.MinInt), nil} {
 			_, err := of(e, "orders").listen(t.Context(), opt)
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		_, err := of(e, "orders").publish(t.Context(), strings.Repeat("v", 1<<20+1))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = of(e, "orders").publish(t.Context(), "\xff secret")
-		require.ErrorIs(t, err, ErrOption, "no text")
+		require.ErrorIs(t, err, ErrInvalidArgument, "no text")
 		require.NotContains(t, err.Error(), "secret")
 	}
 	require.Equal(t, before, sent())
@@ -69,7 +69,7 @@ func TestANilContextOfALoop(t *testing.T) {
 	s := kinds["plain"](engineOn(t, redistest.Shared(t).Client(t)), redistest.Name(t)).listening(t)
 	n := 0
 	for _, err := range s.messages(nil) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		n++
 	}
 	require.Equal(t, 1, n)

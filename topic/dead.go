@@ -27,7 +27,7 @@ type Dead[T any] struct {
 // another error ends it.
 //
 // Cost: one command for each 100. Wire: XRANGE rueidisson_stream_dead:{name}:<durable name>.
-// Errors: [ErrDecode]; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
+// Errors: [ErrDecode]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Dead(ctx context.Context) iter.Seq2[Dead[T], error] {
 	return func(yield func(Dead[T], error) bool) {
 		const op = "list what was put aside of"
@@ -69,8 +69,8 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 // second. What is put aside while it runs stays aside. A call that ends with an error may have redriven some.
 //
 // Cost: one script call for each 100, and a share of UNLINK. Wire: XADD rueidisson_topic_again:{name}:<durable name>, XCLAIM FORCE, XDEL. Errors:
-// [ErrUnknown], which also ends a ctx that ends before the answer; ctx's error and cause;
-// [ErrOption]; [ErrClosed]; those of Redis.
+// [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's error and cause;
+// [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		redriven, err = send.Writing(d.t.h.e.Sender, ctx, func() (n int64, err error) {

@@ -33,7 +33,7 @@ func (o deliveryOption) applyDelivery(c *delivering) error { return o(c) }
 func WithMaxAttempts(n int) DeliveryOption {
 	return deliveryOption(func(c *delivering) error {
 		if c.attempts = int64(n); n < 1 {
-			return fmt.Errorf("%w: %d attempts: at least 1", ErrOption, n)
+			return fmt.Errorf("%w: %d attempts: at least 1", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -46,7 +46,7 @@ func WithMaxAttempts(n int) DeliveryOption {
 func WithBackoff(f func(attempt int64) time.Duration) DeliveryOption {
 	return deliveryOption(func(c *delivering) error {
 		if c.backoff = f; f == nil {
-			return fmt.Errorf("%w: a nil backoff", ErrOption)
+			return fmt.Errorf("%w: a nil backoff", ErrInvalidArgument)
 		}
 		return nil
 	})
@@ -100,7 +100,7 @@ type Delivery[T any] struct {
 //
 // Errors: those that do not end the loop are in [ReliableSubscription.Messages], and beside a message
 // that has had all its attempts and cannot be put aside, why: it is settled,
-// and comes again when its lease is over; [ErrOption],
+// and comes again when its lease is over; [ErrInvalidArgument],
 // ctx's error and cause, [ErrClosed] and those of Redis do.
 func (d *Durable[T]) Deliveries(ctx context.Context, opts ...DeliveryOption) iter.Seq2[*Delivery[T], error] {
 	return func(yield func(*Delivery[T], error) bool) {
@@ -115,7 +115,7 @@ func (d *Durable[T]) Deliveries(ctx context.Context, opts ...DeliveryOption) ite
 }
 
 // Deliveries yields what came to a subscription of a [Durable] name, as [Durable.Deliveries]
-// does. Of another it yields an [ErrOption].
+// does. Of another it yields an [ErrInvalidArgument].
 func (s *ReliableSubscription[T]) Deliveries(ctx context.Context, opts ...DeliveryOption) iter.Seq2[*Delivery[T], error] {
 	return func(yield func(*Delivery[T], error) bool) {
 		cfg, err := s.delivering(ctx, opts)
@@ -129,7 +129,7 @@ func (s *ReliableSubscription[T]) Deliveries(ctx context.Context, opts ...Delive
 
 func (s *ReliableSubscription[T]) delivering(ctx context.Context, opts []DeliveryOption) (cfg delivering, err error) {
 	if err = object.CheckContext(ctx); err == nil && !s.f.durable {
-		err = fmt.Errorf("%w: only what a durable name is given carries its outcome", ErrOption)
+		err = fmt.Errorf("%w: only what a durable name is given carries its outcome", ErrInvalidArgument)
 	}
 	if err != nil {
 		return cfg, err
@@ -181,7 +181,7 @@ func (s *ReliableSubscription[T]) left(m *Delivery[T], err error) bool {
 // has to give it up.
 //
 // Cost: a script call, with those of others that come meanwhile. Wire: XACK. Errors: [ErrLost] for a message
-// that was settled; [ErrUnknown], which also ends a ctx that ends before the answer; ctx's error
+// that was settled; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's error
 // and cause; [ErrClosed]; those of Redis. Source: none, Redisson acknowledges what a listener returns from.
 func (m *Delivery[T]) Ack(ctx context.Context) error {
 	err := m.begin(ctx)

@@ -347,19 +347,19 @@ func TestDeliveriesRefuse(t *testing.T) {
 	r := settling(t, raw, redistest.Name(t))
 	for _, opt := range []DeliveryOption{WithMaxAttempts(0), WithBackoff(nil), nil} {
 		for _, err := range r.Durable("billing").Deliveries(t.Context(), opt) {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 	}
 	for _, err := range r.listening().Deliveries(t.Context()) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	for _, err := range r.Durable("").Dead(t.Context()) {
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	_, err := r.Durable("").Redrive(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Durable("").PurgeDead(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestDurableDeliveryThatAFullServerRefusesToPutAsideComesAgain: it is not lost, and nobody is told that it was put aside.

@@ -61,7 +61,7 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 // under, since there is no group of it.
 //
 // Cost: a command and a script call, and where the server does not know it, one for each 100
-// messages. Wire: XINFO GROUPS, XLEN, XRANGE. Errors: ctx's error and cause; [ErrOption]; [ErrClosed];
+// messages. Wire: XINFO GROUPS, XLEN, XRANGE. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed];
 // those of Redis.
 func (d *Durable[T]) Lag(ctx context.Context) (n int64, err error) {
 	if err = d.usable(ctx); err == nil {
@@ -92,7 +92,7 @@ func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 
 // on, as far as the server can tell. Processes that listen get it within a second.
 //
 // Cost: one script call. Wire: XGROUP SETID, or XGROUP CREATE and ZADD {name}:timeout. Errors:
-// [ErrOption] for what is no ID; [ErrUnknown], which also ends a ctx that ends before the
+// [ErrInvalidArgument] for what is no ID; [ErrOutcomeUnknown], which also ends a ctx that ends before the
 // answer; ctx's error and cause; [ErrClosed]; those of Redis. Redisson has none.
 func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, err error) {
 	before := ""
@@ -120,7 +120,7 @@ func previous(id string) (string, error) {
 	}
 	switch {
 	case err != nil || strings.HasSuffix(id, "-"):
-		return "", fmt.Errorf("%w: %q is no ID of a message", ErrOption, id)
+		return "", fmt.Errorf("%w: %q is no ID of a message", ErrInvalidArgument, id)
 	case seq > 0:
 		seq--
 	case ms > 0:

@@ -12,14 +12,14 @@ import (
 // and the topic, and wraps one of these, the context's error and its cause, or the
 // error of Redis.
 var (
-	// ErrOption says that an argument cannot be used: a name, a message, an option.
+	// ErrInvalidArgument says that an argument cannot be used: a name, a message, an option.
 	// Nothing was sent.
-	ErrOption = core.ErrOption
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost, and that the message may or may not
+	// ErrOutcomeUnknown says that a reply was lost, and that the message may or may not
 	// have been published, or may be still. It is not sent again: who hears it twice
 	// cannot know that it is one.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrFull is returned by [ReliableTopic.Publish] when the topic has [WithMaxLength]
 	// messages, somebody has use for all of them, and [WithFullPolicy] says [Refuse]. The

@@ -51,9 +51,9 @@ func TestReliableTopicRefusesWhatItHasNoRoomFor(t *testing.T) {
 		}
 		none := NewReliable[string](r.e, r.of.key, WithFullPolicy(Refuse))
 		_, err = none.Publish(t.Context(), "a")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = NewReliable[string](r.e, r.of.key, WithMaxLength(1), WithFullPolicy(7)).Publish(t.Context(), "a")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
 

@@ -33,7 +33,7 @@ func (f *feed) forgo(n int64) error {
 			_, err := f.counting(ctx, forgoScript, r, n)
 			return err
 		})
-		if closed != nil && !errors.Is(err, ErrUnknown) || send.Permanent(err) {
+		if closed != nil && !errors.Is(err, ErrOutcomeUnknown) || send.Permanent(err) {
 			f.undone(n, err)
 		}
 		return nil, err
@@ -55,7 +55,7 @@ func (f *feed) takeMissed(n int64) (int64, error) {
 	defer f.h.turn(f.of.key)()
 	return send.Only(f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r send.Request) ([]int64, error) {
 		said, err := f.counting(context.Background(), missedScript, r, n)
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrOutcomeUnknown) {
 			f.h.e.Settle(r, f.of.key, func(ctx context.Context, r send.Request) error {
 				_, err := f.counting(ctx, missedScript, r, n)
 				return err
@@ -74,7 +74,7 @@ func (f *feed) counting(ctx context.Context, s *scripts.Script, r send.Request, 
 	}
 	said, err := got.AsIntSlice()
 	if err == nil && len(said) != 1 {
-		err = fmt.Errorf("%w: the script said %v", ErrUnknown, said)
+		err = fmt.Errorf("%w: the script said %v", ErrOutcomeUnknown, said)
 	}
 	return said, err
 }

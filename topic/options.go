@@ -8,7 +8,7 @@ import (
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrOption] of each of its operations.
+// type, is an [ErrInvalidArgument] of each of its operations.
 type Option interface{ applyHandle(*config) error }
 
 // A SubscribeOption changes one subscription.
@@ -63,7 +63,7 @@ const longestStream = 1 << 40
 func WithMaxLength(n int64) Option {
 	return option(func(c *config) error {
 		if n < 1 || n > longestStream {
-			return fmt.Errorf("%w: a topic of %d messages is outside of 1 to %d", ErrOption, n, int64(longestStream))
+			return fmt.Errorf("%w: a topic of %d messages is outside of 1 to %d", ErrInvalidArgument, n, int64(longestStream))
 		}
 		c.most = n
 		return nil
@@ -86,7 +86,7 @@ const (
 func WithFullPolicy(p FullPolicy) Option {
 	return option(func(c *config) error {
 		if p != DropOldest && p != Refuse {
-			return fmt.Errorf("%w: %d is no policy of a full topic", ErrOption, int(p))
+			return fmt.Errorf("%w: %d is no policy of a full topic", ErrInvalidArgument, int(p))
 		}
 		c.full = p
 		return nil
@@ -99,7 +99,7 @@ func WithFullPolicy(p FullPolicy) Option {
 func WithBuffer(n int) SubscribeOption {
 	return subscribeOption(func(s *subscribing) error {
 		if n < 1 || n > mostBuffer {
-			return fmt.Errorf("%w: a buffer of %d is outside of 1 to %d", ErrOption, n, mostBuffer)
+			return fmt.Errorf("%w: a buffer of %d is outside of 1 to %d", ErrInvalidArgument, n, mostBuffer)
 		}
 		s.buffer = n
 		return nil
@@ -135,7 +135,7 @@ func (s Status) String() string {
 func WithStatus(f func(Status)) SubscribeOption {
 	return subscribeOption(func(s *subscribing) error {
 		if s.status = f; f == nil {
-			return fmt.Errorf("%w: a nil function for the status", ErrOption)
+			return fmt.Errorf("%w: a nil function for the status", ErrInvalidArgument)
 		}
 		return nil
 	})

@@ -40,7 +40,7 @@ func (t *PatternTopic[T]) Pattern() string { return t.h.name }
 // for themselves. Who subscribes by a pattern is not in it.
 //
 // Cost: one command for each server, also of a cluster. Wire: PUBSUB CHANNELS. Errors: ctx's
-// error and cause; [ErrOption]; [ErrClosed]; those of Redis, also of one server of several.
+// error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis, also of one server of several.
 // Source: RPatternTopic.getActiveTopics.
 func (t *PatternTopic[T]) ActiveNames(ctx context.Context) ([]string, error) {
 	return t.active(ctx, func(c rueidis.Client) rueidis.Completed { return c.B().PubsubChannels().Pattern(t.h.on.Name).Build() })

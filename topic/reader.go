@@ -446,7 +446,7 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 			f.amount.missed() // it was long; else the server is silent, which one feed finds out for all
 		}
 		demoted := strings.HasPrefix(err.Error(), "READONLY") || strings.HasPrefix(err.Error(), "MASTERDOWN")
-		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted && time.Since(l.made) > time.Second {
+		if !refusal(err) && !errors.Is(err, ErrOutcomeUnknown) || demoted && time.Since(l.made) > time.Second {
 			l.drop()
 		}
 		return err

@@ -39,7 +39,7 @@ func NewReliable[T any](e *locking.Engine, name string, opts ...Option) *Reliabl
 	if cfg, err := resolve(opts); err == nil {
 		t.most, t.full = cfg.most, cfg.full == Refuse
 		if t.full && t.most == 0 && t.h.bad == nil {
-			t.h.bad = fmt.Errorf("%w: WithFullPolicy needs WithMaxLength", ErrOption)
+			t.h.bad = fmt.Errorf("%w: WithFullPolicy needs WithMaxLength", ErrInvalidArgument)
 		}
 	}
 	return t
@@ -57,15 +57,15 @@ func (t *ReliableTopic[T]) Name() string { return t.h.name }
 // their order. A message is appended once, however often the call has to be sent.
 //
 // Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
-// Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrOption];
-// [ErrUnknown] if the reply was lost again and again, or ctx ended before it: the message may be there, or come within
+// Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrInvalidArgument];
+// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message may be there, or come within
 // a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
 func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
 	if err == nil {
 		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{of: &t.of, most: t.most, full: t.full, text: text})
-		if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
-			err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		if err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutcomeUnknown) {
+			err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 		if err == nil && subscribers == refusedFull {
 			subscribers, err = 0, ErrFull
@@ -93,7 +93,7 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // the package's documentation; two commands when a topic has changed; a script call for
 // what was handled, at most one at a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, CLIENT
 // TRACKING, PTTL, XREADGROUP.
-// Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis. Source:
+// Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
 func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
 	return t.listen(ctx, t.r.group, false)
@@ -109,9 +109,9 @@ func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 	case t.h.bad != nil:
 		d.bad = t.h.bad
 	case name == "" || len(name) > longestGroup:
-		d.bad = fmt.Errorf("%w: the name of a subscriber has 1 to %d bytes, not %d", ErrOption, longestGroup, len(name))
+		d.bad = fmt.Errorf("%w: the name of a subscriber has 1 to %d bytes, not %d", ErrInvalidArgument, longestGroup, len(name))
 	case t.most == 0:
-		d.bad = fmt.Errorf("%w: a durable subscriber needs WithMaxLength", ErrOption)
+		d.bad = fmt.Errorf("%w: a durable subscriber needs WithMaxLength", ErrInvalidArgument)
 	}
 	return d
 }
@@ -267,7 +267,7 @@ type ReliableSubscription[T any] struct {
 //   - an [ErrInterrupted] where the group was gone, by Delete, a failover or ten
 //     minutes of silence, and was made anew: it gets all that there is.
 //
-// Any other error is the last: ctx's error and cause; [ErrOption]; [ErrClosed]; that
+// Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; that
 // of Redis for a key of another type. Close ends the loop without one. Several loops
 // share the messages.
 func (s *ReliableSubscription[T]) Messages(ctx context.Context) iter.Seq2[T, error] {

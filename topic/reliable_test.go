@@ -441,26 +441,26 @@ func TestWhatAReliableTopicRefuses(t *testing.T) {
 		"no length": NewReliable[string](r.e, "x", WithMaxLength(0)), "negative": NewReliable[string](r.e, "x", WithMaxLength(-1)),
 	} {
 		_, err := bad.Publish(ctx, "a")
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 		_, err = bad.Listen(ctx)
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 		_, err = bad.Len(ctx)
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 		_, err = bad.CountSubscribers(ctx)
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 		_, err = bad.Delete(ctx)
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 		_, err = bad.Durable("d").Listen(ctx)
-		require.ErrorIs(t, err, ErrOption, what)
+		require.ErrorIs(t, err, ErrInvalidArgument, what)
 	}
 	_, err := r.Durable("billing").Listen(ctx)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	require.ErrorContains(t, err, "WithMaxLength")
 	_, err = reliableOn(t, raw, r.Name(), WithMaxLength(5)).Durable("").Drop(ctx)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	//lint:ignore SA1012 that is what is tested
 	_, err = r.Publish(nil, "a")
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 
 	for _, key := range []string{r.of.key, r.of.timeout} {
 		require.NoError(t, raw.Do(ctx, raw.B().Set().Key(key).Value("x").Build()).Error())

@@ -533,7 +533,7 @@ func TestEverySubscriberIsGivenEverything(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				_, err := r.Publish(t.Context(), strconv.Itoa(p)+":"+strconv.Itoa(i))
-				for errors.Is(err, ErrUnknown) { // then it comes twice, perhaps
+				for errors.Is(err, ErrOutcomeUnknown) { // then it comes twice, perhaps
 					_, err = r.Publish(t.Context(), strconv.Itoa(p)+":"+strconv.Itoa(i))
 				}
 				assert.NoError(t, err)

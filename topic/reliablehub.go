@@ -231,7 +231,7 @@ func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error
 	}
 	said, err := h.e.RunNumbered(of.lane, flight, publishScript, of.key, []string{of.missed, of.timeout}, args...)
 	if err == nil && len(said) != 2 {
-		err = fmt.Errorf("%w: the script said %v", ErrUnknown, said)
+		err = fmt.Errorf("%w: the script said %v", ErrOutcomeUnknown, said)
 	}
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func replayed(t *testing.T, raw rueidis.Client, name string) {
 	r.awaitLen(0)
 	for _, id := range []string{"", "x", "1-", "1-x", "-1"} {
 		_, err = d.ReplayFrom(t.Context(), id)
-		require.ErrorIs(t, err, ErrOption, id)
+		require.ErrorIs(t, err, ErrInvalidArgument, id)
 	}
 }
 

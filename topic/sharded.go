@@ -28,8 +28,8 @@ func (t *ShardedTopic[T]) Name() string { return t.h.name }
 // too.
 //
 // Cost: one command. Wire: SPUBLISH name, the message as the codec writes it.
-// Errors: ctx's error and cause; [ErrOption] for a message that the codec cannot
-// write, or one that is too long; [ErrUnknown] if the reply was lost, since it is
+// Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot
+// write, or one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is
 // sent once; errors.ErrUnsupported where there is no SPUBLISH, as on the server
 // of rueidissontest; [ErrClosed]; those of Redis. Source: RShardedTopic.publish.
 func (t *ShardedTopic[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
@@ -57,7 +57,7 @@ func (t *ShardedTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (
 // that listens. Who left a moment ago may still be counted.
 //
 // Cost: one command, PUBSUB SHARDNUMSUB. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; those of Redis. Source: RShardedTopic.countSubscribers.
+// [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source: RShardedTopic.countSubscribers.
 func (t *ShardedTopic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, countSharded)
 }

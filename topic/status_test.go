@@ -39,7 +39,7 @@ func TestTopicTellsWhatBecomesOfASubscription(t *testing.T) {
 		require.ErrorIs(t, quiet.next(t, 1)[0].err, ErrInterrupted)
 		require.Empty(t, told, "it is over")
 		_, err = topic.listen(t.Context(), WithStatus(nil))
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 	require.Equal(t, "subscribed lost restored Status(7)", Subscribed.String()+" "+Lost.String()+" "+Restored.String()+" "+Status(7).String())
 }

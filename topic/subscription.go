@@ -109,7 +109,7 @@ func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], err
 //     it stands again;
 //   - a *[codec.DecodeError] for a message that is none of the topic's type.
 //
-// Any other error is the last: ctx's error and cause; [ErrOption]; [ErrClosed],
+// Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed],
 // when the client was closed and all that had come was read. Close ends the loop
 // without one. Several loops share the messages: each of these comes to one of
 // them.

@@ -106,7 +106,7 @@ func (f *feed) holdIn(stream string, all []*entry) (dropped []*entry) {
 	defer f.mu.Unlock()
 	if err != nil || len(said) != len(all) {
 		for i, it := range all {
-			it.unsure = asked[i] || it.unsure && errors.Is(err, ErrUnknown)
+			it.unsure = asked[i] || it.unsure && errors.Is(err, ErrOutcomeUnknown)
 		}
 		return nil
 	}

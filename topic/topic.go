@@ -27,8 +27,8 @@ func (t *Topic[T]) Name() string { return t.h.name }
 // and who subscribed elsewhere, get the message and are not counted.
 //
 // Cost: one command. Wire: PUBLISH name, the message as the codec writes it.
-// Errors: ctx's error and cause; [ErrOption] for a message that the codec cannot
-// write, or one that is too long; [ErrUnknown] if the reply was lost, since it is
+// Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot
+// write, or one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is
 // sent once; [ErrClosed]; those of Redis. Source: RTopic.publish.
 func (t *Topic[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
 	return t.h.publish(ctx, publish, v)
@@ -38,7 +38,7 @@ func (t *Topic[T]) Publish(ctx context.Context, v T) (receivers int64, err error
 // loop sees what Messages of [Subscription] shows: also errors that do not end it.
 //
 // The last of it is an error, unless the loop was left: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; or why the subscription did not come about, such as
+// [ErrInvalidArgument]; [ErrClosed]; or why the subscription did not come about, such as
 // NOPERM. See [Topic.Listen] for its cost.
 func (t *Topic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[T, error] {
 	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
@@ -51,7 +51,7 @@ func (t *Topic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.
 // Cost: a round trip for the first subscription of a client to the name, and
 // nothing for the others: they share it. All topics of a client share one
 // connection on each node. Wire: SUBSCRIBE name. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; those of Redis. Source: RTopic.addListener.
+// [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source: RTopic.addListener.
 func (t *Topic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
 	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
 }
@@ -60,7 +60,7 @@ func (t *Topic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscr
 // that listens; on a cluster those of the node that serves the name. Who left a
 // moment ago may still be counted.
 //
-// Cost: one command, PUBSUB NUMSUB. Errors: ctx's error and cause; [ErrOption];
+// Cost: one command, PUBSUB NUMSUB. Errors: ctx's error and cause; [ErrInvalidArgument];
 // [ErrClosed]; those of Redis. Source: RTopic.countSubscribers.
 func (t *Topic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, count)

@@ -364,7 +364,7 @@ func TestALostReplyIsUnknownAndSentOnce(t *testing.T) {
 			lost := proxy.DropReply(redistest.All(redistest.Command(word), redistest.Arg(name)), 1)
 			_, err := topic.publish(t.Context(), "a")
 			lost.Await(t)
-			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
 			require.ErrorContains(t, err, name)
 			topic.publishes(t, "b")
 			s.hears(t, "a", "b")

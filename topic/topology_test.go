@@ -62,7 +62,7 @@ func TestOnACluster(t *testing.T) {
 	})
 	t.Run("names of reliable topics that break slots", func(t *testing.T) {
 		_, err := NewReliable[string](engineOn(t, cluster.Client(t)), "{}orders").Listen(t.Context())
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 	for what, resp2 := range map[string]bool{"": false, ", without announcements": true} {
 		t.Run("reliable topics of many slots"+what, func(t *testing.T) {

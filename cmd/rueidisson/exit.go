@@ -61,7 +61,7 @@ func failed(err error) error {
 		code = exitLost
 	case errors.Is(err, ratelimiter.ErrNoRate):
 		code = exitNoRate
-	case errors.Is(err, rueidisson.ErrOption), errors.Is(err, ratelimiter.ErrExceedsBurst), errors.Is(err, reliable.ErrOtherTerms):
+	case errors.Is(err, rueidisson.ErrInvalidArgument), errors.Is(err, ratelimiter.ErrExceedsBurst), errors.Is(err, reliable.ErrOtherTerms):
 		code = exitUsage
 	}
 	return &ending{code: code, err: err}

@@ -78,10 +78,10 @@ func force(ctx context.Context, c *rueidisson.Client, s *state, side string) (he
 		}
 		return held, err
 	case side != "":
-		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrFamily, kind.name))
+		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrWrongKind, kind.name))
 	}
 	if kind.force == nil {
-		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrFamily, kind.name))
+		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrWrongKind, kind.name))
 	}
 	if held, err = kind.force(ctx, c, s.name); err != nil {
 		return false, failed(err)

@@ -101,7 +101,7 @@ func (t *tool) atLast(err, undone error) error {
 	case undone == nil:
 		t.say("the server refused at first, and took it at last")
 		return nil
-	case errors.Is(undone, rueidisson.ErrUnknown):
+	case errors.Is(undone, rueidisson.ErrOutcomeUnknown):
 		return fmt.Errorf("it may have been done: %w", undone)
 	}
 	return &ending{code: exitUnavailable, err: fmt.Errorf("not done; it may be called again: %w", errors.Join(withoutDeferred(err)...))}

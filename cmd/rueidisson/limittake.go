@@ -137,7 +137,7 @@ func afterWait(ctx context.Context, b source, refused ratelimiter.Decision) rate
 // tooLate reports whether a wait ended because its time did. After a lost reply
 // the tokens may have been taken, and are not asked for again.
 func tooLate(err error) bool {
-	return !errors.Is(err, ratelimiter.ErrUnknown) &&
+	return !errors.Is(err, ratelimiter.ErrOutcomeUnknown) &&
 		(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ratelimiter.ErrExceedsDebt))
 }
 

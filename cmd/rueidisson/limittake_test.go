@@ -91,9 +91,9 @@ func TestWhatEndsAWaitOfLimitTake(t *testing.T) {
 		context.Canceled:                 false,
 		ratelimiter.ErrNoRate:            false,
 		errors.New("connection refused"): false,
-		errors.Join(ratelimiter.ErrUnknown, context.DeadlineExceeded):              false,
-		fmt.Errorf("rate limiter: wait: %w", ratelimiter.ErrExceedsDeadline):       true,
-		fmt.Errorf("rate limiter: %w: %w", ratelimiter.ErrUnknown, errors.New("")): false,
+		errors.Join(ratelimiter.ErrOutcomeUnknown, context.DeadlineExceeded):              false,
+		fmt.Errorf("rate limiter: wait: %w", ratelimiter.ErrExceedsDeadline):              true,
+		fmt.Errorf("rate limiter: %w: %w", ratelimiter.ErrOutcomeUnknown, errors.New("")): false,
 	} {
 		assert.Equal(t, want, tooLate(err), err)
 	}

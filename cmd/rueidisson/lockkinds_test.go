@@ -159,7 +159,7 @@ func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 	for _, side := range []string{"--read", "--write"} {
 		refused := run("force-unlock", side, "x")
 		assert.NotZero(t, refused.code)
-		assert.Contains(t, refused.errors, "another family")
+		assert.Contains(t, refused.errors, "another kind")
 		assert.NotZero(t, run("lock", side, "x", "--wait", "0", "--", "true").code)
 	}
 	require.NoError(t, plain.Unlock(t.Context()))

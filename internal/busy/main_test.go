@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -32,9 +33,9 @@ func TestBusyReturnsTheExitCodeOfTheCommand(t *testing.T) {
 }
 
 // session starts a shell with a child of its own in a session of their own, and returns both pids.
-func session(t *testing.T) (parent, child int) {
+func session(t *testing.T, child string) (parent, pid int) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "sleep 600 & wait")
+	cmd := exec.Command("sh", "-c", child+" & wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -46,11 +47,11 @@ func session(t *testing.T) (parent, child int) {
 		if len(all) != 2 {
 			return false
 		}
-		parent, child = all[0].pid, all[1].pid
+		parent, pid = all[0].pid, all[1].pid
 		return true
 	}, time.Minute, time.Millisecond)
 	require.Equal(t, cmd.Process.Pid, parent, "parents come first")
-	return parent, child
+	return parent, pid
 }
 
 func becomes(t *testing.T, pid int, stopped bool) {
@@ -63,7 +64,7 @@ func becomes(t *testing.T, pid int, stopped bool) {
 
 func TestStopAndResumeReachEveryProcessOfTheSession(t *testing.T) {
 	t.Parallel()
-	parent, child := session(t)
+	parent, child := session(t, "sleep 600")
 	s := &suite{session: parent}
 	s.stop()
 	becomes(t, parent, true)
@@ -75,7 +76,7 @@ func TestStopAndResumeReachEveryProcessOfTheSession(t *testing.T) {
 
 func TestAProcessThatATestHasStoppedStaysStopped(t *testing.T) {
 	t.Parallel()
-	parent, child := session(t)
+	parent, child := session(t, "sleep 600")
 	require.NoError(t, syscall.Kill(child, syscall.SIGSTOP))
 	becomes(t, child, true)
 	s := &suite{session: parent}
@@ -88,4 +89,23 @@ func TestAProcessThatATestHasStoppedStaysStopped(t *testing.T) {
 	p, ok := read(child)
 	require.True(t, ok)
 	require.Equal(t, byte('T'), p.state)
+}
+
+// TestAStopThatATestHasJustSentStaysSent: the child has no turn on a processor before the session is stopped and resumed.
+func TestAStopThatATestHasJustSentStaysSent(t *testing.T) {
+	t.Parallel()
+	parent, child := session(t, "while :; do :; done")
+	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, child, 19))
+	beside, err := startSpinners(2 * runtime.NumCPU())
+	defer endAll(beside)
+	require.NoError(t, err)
+	s := &suite{session: parent}
+	for range 50 {
+		require.NoError(t, syscall.Kill(child, syscall.SIGSTOP))
+		s.stop()
+		s.resume()
+		becomes(t, child, true)
+		require.NoError(t, syscall.Kill(child, syscall.SIGCONT))
+		becomes(t, child, false)
+	}
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/proc"
 )
 
 // suite is the session whose processes are slowed down.
@@ -23,19 +26,25 @@ type process struct {
 	state                byte
 }
 
-// stop stops every process of the session that runs. Parents are stopped before their children: a test that stops a
-// child has either done so before the child's state is read here, or does so after both were resumed.
+// stop stops every process of the session that runs. A child is looked at after its parent stands still: a test that
+// stops a child has either done so before, or does so after both were resumed. What a test has stopped on a busy machine
+// may run for a moment still, and would run on if it was continued then.
 func (s *suite) stop() {
 	for _, p := range byDepth(processes(s.session)) {
 		now, ok := read(p.pid)
-		if !ok || now.session != s.session || now.state == 'T' || now.state == 't' || now.state == 'Z' {
+		if !ok || now.session != s.session || now.state == 'T' || now.state == 't' || now.state == 'Z' || proc.Stopping(p.pid) {
 			continue
 		}
-		if syscall.Kill(p.pid, syscall.SIGSTOP) == nil {
-			s.stopped = append(s.stopped, p.pid)
+		if syscall.Kill(p.pid, syscall.SIGSTOP) != nil {
+			continue
 		}
+		s.stopped = append(s.stopped, p.pid)
+		_ = proc.AwaitStopped(p.pid, stopsWithin) // it may have ended, or wait for a disk
 	}
 }
+
+// stopsWithin bounds the wait for a process to stand still.
+const stopsWithin = time.Second
 
 // resume continues what stop has stopped, children first.
 func (s *suite) resume() {

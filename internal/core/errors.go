@@ -20,23 +20,17 @@ func Within(ctx context.Context, wait time.Duration) (context.Context, context.C
 
 // The outcomes that programs branch on. The public packages alias them.
 var (
-	ErrClosed        = errors.New("client is closed")
-	ErrOption        = codec.ErrOption // so that what a codec refuses is one, too
-	ErrUnknown       = errors.New("outcome unknown: the reply was lost")
-	ErrDeferred      = errors.New("not done yet: the client goes on trying")
-	ErrNotAcquired   = errors.New("not acquired")
-	ErrLost          = errors.New("hold was lost")
-	ErrReleased      = errors.New("hold was released")
-	ErrNotReplicated = errors.New("too few replicas acknowledged")
-	ErrWrongKind     = errors.New("the name is that of an object of another kind")
-	ErrFamily        = error(familyError{}) // which wraps ErrWrongKind
-	ErrMoving        = errors.New("the slot is on the move")
+	ErrClosed          = errors.New("client is closed")
+	ErrInvalidArgument = codec.ErrInvalidArgument // so that what a codec refuses is one, too
+	ErrOutcomeUnknown  = errors.New("outcome unknown: the reply was lost")
+	ErrDeferred        = errors.New("not done yet: the client goes on trying")
+	ErrNotAcquired     = errors.New("not acquired")
+	ErrLost            = errors.New("hold was lost")
+	ErrReleased        = errors.New("hold was released")
+	ErrNotReplicated   = errors.New("too few replicas acknowledged")
+	ErrWrongKind       = errors.New("the name is that of an object of another kind")
+	ErrSlotMoving      = errors.New("the slot is on the move")
 )
-
-type familyError struct{}
-
-func (familyError) Error() string { return "the name is that of a lock of another family" }
-func (familyError) Unwrap() error { return ErrWrongKind }
 
 // ContextError returns how ctx ended: its error, and its cause where that says more.
 func ContextError(ctx context.Context) error {

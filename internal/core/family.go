@@ -45,7 +45,7 @@ func FamilyOf(number uint32) string { return families[number-1].family }
 
 // Mixed returns the error of whoever asks for a lock of one family under a name that
 // a lock of another has. There is what it is.
-func Mixed(there string) error { return fmt.Errorf("%w: %q", ErrFamily, there) }
+func Mixed(there string) error { return fmt.Errorf("%w: a lock of the family %q", ErrWrongKind, there) }
 
 // mixedPrefix begins the error reply of a script that meets a lock of another
 // family under its name: redis.error_reply('FAMILY rwlock').

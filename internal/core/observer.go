@@ -82,7 +82,7 @@ type OutcomeObserver interface {
 func (c *Core) Outcome(kind, name, op string, err error) {
 	switch {
 	case c.Outcomes == nil || err == nil:
-	case errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrOutcomeUnknown):
 		c.Outcomes.Unknown(kind, name, strings.TrimSuffix(strings.TrimSuffix(op, " of"), " to"), err)
 	case errors.Is(err, ErrNotAcquired):
 		c.Outcomes.Refused(kind, name)

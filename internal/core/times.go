@@ -16,10 +16,10 @@ const (
 // CheckLease refuses leases that the margin would eat or that no clock counts.
 func CheckLease(d time.Duration) error {
 	if d < ShortestLease {
-		return fmt.Errorf("%w: lease %v is below %v", ErrOption, d, ShortestLease)
+		return fmt.Errorf("%w: lease %v is below %v", ErrInvalidArgument, d, ShortestLease)
 	}
 	if d > LongestLease {
-		return fmt.Errorf("%w: lease %v is above %v", ErrOption, d, LongestLease)
+		return fmt.Errorf("%w: lease %v is above %v", ErrInvalidArgument, d, LongestLease)
 	}
 	return nil
 }

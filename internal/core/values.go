@@ -24,7 +24,7 @@ func Given[T any](option any, other codec.Codec[T]) (codec.Codec[T], error) {
 	}
 	c, fits := option.(codec.Codec[T])
 	if !fits {
-		return other, fmt.Errorf("%w: %T is no codec of %v", ErrOption, option, reflect.TypeFor[T]())
+		return other, fmt.Errorf("%w: %T is no codec of %v", ErrInvalidArgument, option, reflect.TypeFor[T]())
 	}
 	return c, nil
 }
@@ -42,7 +42,7 @@ func (c *Config) Fits(n int) error {
 		most = LargestValue
 	}
 	if n > most {
-		return fmt.Errorf("%w: %d bytes are more than the %d of WithMaxValue", ErrOption, n, most)
+		return fmt.Errorf("%w: %d bytes are more than the %d of WithMaxValue", ErrInvalidArgument, n, most)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Downgrading interface {
 // Downgrade gives the hold of seat up, in one step, for a shared one of owner,
 // which is fresh. To has that from then on, and others may join. If the server
 // refuses, or does not answer, the hold stays as it was, and is seat's to release
-// later; after ErrUnknown, owner is the caller's to give back behind it.
+// later; after ErrOutcomeUnknown, owner is the caller's to give back behind it.
 func (h *Held) Downgrade(ctx context.Context, seat lease.Seat, owner string, to lease.Seat) (*Held, error) {
 	if h.engine().Open() != nil || !h.engine().Begin() {
 		return nil, core.ErrClosed

@@ -19,7 +19,7 @@ func (h *Held) Export(ctx context.Context, seat lease.Seat) (string, error) {
 		return "", err
 	}
 	if _, can := h.Of.(Joinable); !can {
-		return "", fmt.Errorf("%w: nobody can take part in a hold of kind %q", core.ErrOption, h.protocol().Label())
+		return "", fmt.Errorf("%w: nobody can take part in a hold of kind %q", core.ErrInvalidArgument, h.protocol().Label())
 	}
 	if err := h.startExport(seat); err != nil {
 		return "", err
@@ -28,7 +28,7 @@ func (h *Held) Export(ctx context.Context, seat lease.Seat) (string, error) {
 		return struct{}{}, h.settleExport(ctx)
 	})
 	if !answered {
-		return "", fmt.Errorf("%w: %w", core.ErrUnknown, err)
+		return "", fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	}
 	if err != nil {
 		return "", err

@@ -36,7 +36,7 @@ func TestALockOfAnotherFamilyIsRefusedWhileOneIsHeld(t *testing.T) {
 		held := s.take(t)
 		for _, kind := range []string{"fair", "rwlock"} {
 			err := s.askedBy(kind)
-			require.ErrorIs(t, err, core.ErrFamily)
+			require.ErrorIs(t, err, core.ErrWrongKind)
 			require.ErrorContains(t, err, `"lock"`, "it names the one that is there")
 		}
 		require.ErrorIs(t, s.askedBy("fenced"), core.ErrNotAcquired, "one of the same family waits its turn")
@@ -56,7 +56,7 @@ func TestALockOfAnotherFamilyIsRefusedWhileOneIsWaitedFor(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := s.acquire(ctx, Ask{})
 		synctest.Wait()
-		require.ErrorIs(t, s.askedBy("fair"), core.ErrFamily)
+		require.ErrorIs(t, s.askedBy("fair"), core.ErrWrongKind)
 		cancel()
 		require.ErrorIs(t, (<-waiting).err, context.Canceled)
 		s.vacate()
@@ -70,7 +70,7 @@ func TestAHoldThatIsLostLeavesItsNameToEveryFamily(t *testing.T) {
 		s := newFake(t)
 		o := <-s.acquire(context.Background(), Ask{Lease: time.Second})
 		require.NoError(t, o.err)
-		require.ErrorIs(t, s.askedBy("fair"), core.ErrFamily)
+		require.ErrorIs(t, s.askedBy("fair"), core.ErrWrongKind)
 		time.Sleep(2 * time.Second)
 		require.ErrorIs(t, o.held.Err(), core.ErrLost)
 		require.NoError(t, s.askedBy("fair"))
@@ -98,7 +98,7 @@ func TestAHoldThatWasJoinedKeepsTheNameForItsFamily(t *testing.T) {
 		}
 		held, err := join(joinable{s})
 		require.NoError(t, err)
-		require.ErrorIs(t, s.askedBy("rwlock"), core.ErrFamily)
+		require.ErrorIs(t, s.askedBy("rwlock"), core.ErrWrongKind)
 		require.NoError(t, held.Release(t.Context(), seat))
 		require.NoError(t, s.askedBy("rwlock"))
 
@@ -108,7 +108,7 @@ func TestAHoldThatWasJoinedKeepsTheNameForItsFamily(t *testing.T) {
 		fair, err := s.e.Acquire(t.Context(), other, Ask{}, otherSeat)
 		require.NoError(t, err, "a join that failed keeps nothing")
 		_, err = join(joinable{s})
-		require.ErrorIs(t, err, core.ErrFamily)
+		require.ErrorIs(t, err, core.ErrWrongKind)
 		require.NoError(t, fair.Release(t.Context(), otherSeat))
 		require.Zero(t, s.e.locals.Len())
 	})

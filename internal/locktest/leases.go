@@ -62,7 +62,7 @@ var leases = map[string]func(*testing.T, Suite){
 			lock.WithLease(101 * 365 * 24 * time.Hour), lock.WithWait(-1),
 		} {
 			_, err := l.TryLock(bounded(t), opt)
-			require.ErrorIs(t, err, lock.ErrOption)
+			require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		}
 		requireFree(t, l)
 	},

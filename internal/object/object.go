@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	errNilContext = fmt.Errorf("%w: nil context", core.ErrOption)
-	errNilOption  = fmt.Errorf("%w: a nil option", core.ErrOption)
-	errNoName     = fmt.Errorf("%w: empty name", core.ErrOption)
+	errNilContext = fmt.Errorf("%w: nil context", core.ErrInvalidArgument)
+	errNilOption  = fmt.Errorf("%w: a nil option", core.ErrInvalidArgument)
+	errNoName     = fmt.Errorf("%w: empty name", core.ErrInvalidArgument)
 )
 
 // Options applies options to a configuration, in their order, up to the first that cannot be used.
@@ -56,7 +56,7 @@ func CheckNameBy(e *locking.Engine, key string, onCluster func(string) error) er
 		return nil
 	}
 	if err := onCluster(key); err != nil {
-		return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", core.ErrOption, key, err)
+		return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", core.ErrInvalidArgument, key, err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func Usable(ctx context.Context, e *locking.Engine, bad error) error {
 }
 
 // Ask makes a call if it is [Usable], and waits for the answer until ctx ends. The call goes on then, and
-// the error wraps ErrUnknown.
+// the error wraps ErrOutcomeUnknown.
 func Ask[T any](ctx context.Context, e *locking.Engine, bad error, call func() (T, error)) (result T, err error) {
 	if err := Usable(ctx, e, bad); err != nil {
 		return result, err
@@ -125,7 +125,7 @@ func Together(e *locking.Engine, key, other string) error {
 		return nil
 	}
 	if err := keys.OnCluster(other); err != nil || !e.SameSlot(key, other) {
-		return fmt.Errorf("%w: %q is in another slot of the cluster: give both names one hash tag", core.ErrOption, other)
+		return fmt.Errorf("%w: %q is in another slot of the cluster: give both names one hash tag", core.ErrInvalidArgument, other)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func Together(e *locking.Engine, key, other string) error {
 func Renamed(e *locking.Engine, key, name string, keysOf func(key string) []string) ([]string, error) {
 	mapped := e.Map(name)
 	if mapped == "" {
-		return nil, fmt.Errorf("%w: empty new name", core.ErrOption)
+		return nil, fmt.Errorf("%w: empty new name", core.ErrInvalidArgument)
 	}
 	if err := Together(e, key, mapped); err != nil {
 		return nil, err

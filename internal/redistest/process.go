@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/rueidisson/rueidisson/internal/proc"
 )
 
 // process is one server: its folder, its port and, while it runs, its operating system process.
@@ -165,7 +167,7 @@ func (p *process) pause() error {
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	return awaitStopped(p.pid())
+	return proc.AwaitStopped(p.pid(), Soon)
 }
 
 func (p *process) pid() int {

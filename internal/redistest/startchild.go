@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/proc"
 )
 
 // Child is a process that [StartChild] started.
@@ -135,7 +137,7 @@ func (c *Child) AwaitFor(prefix string, d time.Duration) (line string, ok bool) 
 func (c *Child) Stop() {
 	err := c.cmd.Process.Signal(syscall.SIGSTOP)
 	if err == nil {
-		err = awaitStopped(c.PID())
+		err = proc.AwaitStopped(c.PID(), Soon)
 	}
 	c.check(0, err)
 }

@@ -38,7 +38,7 @@ func (s *Sender) RunAcked(ctx context.Context, script *scripts.Script, keys, arg
 			return res, nil
 		}
 		if acks, err = wait.AsInt64(); err != nil {
-			err = fmt.Errorf("%w: WAIT: %w", core.ErrUnknown, err) // the script has run
+			err = fmt.Errorf("%w: WAIT: %w", core.ErrOutcomeUnknown, err) // the script has run
 		}
 		return res, err
 	})

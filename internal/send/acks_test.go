@@ -19,6 +19,6 @@ func TestAnAcknowledgementThatGetsNoConnectionSaysSo(t *testing.T) {
 	e := on(t, client)
 	e.WatchdogTimeout, e.ReplicaAcks, e.AckTimeout = time.Second, 1, 300*time.Millisecond
 	_, _, err := e.RunAcked(t.Context(), VoidScript, []string{redistest.Name(t)}, []string{"1", "1000"})
-	require.ErrorIs(t, err, core.ErrUnknown)
+	require.ErrorIs(t, err, core.ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "BlockingPoolSize")
 }

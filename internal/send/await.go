@@ -84,11 +84,11 @@ func Reading[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, 
 }
 
 // Writing makes one exchange that changes something. ctx bounds the wait for it;
-// it may be done still when that has ended, which is ErrUnknown.
+// it may be done still when that has ended, which is ErrOutcomeUnknown.
 func Writing[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, error) {
 	result, err, answered := Await(s, ctx, 0, call)
 	if !answered {
-		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	}
 	return result, err
 }

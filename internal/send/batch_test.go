@@ -69,7 +69,7 @@ func TestCallsOfABatchHaveTheirOwnAnswers(t *testing.T) {
 			assert.EqualValues(t, 1, n)
 			_, err = e.Run(t.Context(), pushCommand, []string{wrong}, []string{"a"})
 			assert.ErrorContains(t, err, "WRONGTYPE")
-			assert.NotErrorIs(t, err, core.ErrUnknown)
+			assert.NotErrorIs(t, err, core.ErrOutcomeUnknown)
 		})
 	}
 	calls.Wait()
@@ -123,7 +123,7 @@ func TestALostBatchIsALostReplyForEachOfItsCalls(t *testing.T) {
 				case err == nil && fails == nil:
 					assert.Equal(t, before+1, after)
 				case err != nil:
-					assert.ErrorIs(t, err, core.ErrUnknown)
+					assert.ErrorIs(t, err, core.ErrOutcomeUnknown)
 					unknown.Add(1)
 				}
 				e.Redis.Do(context.Background(), e.Redis.B().Del().Key(list).Build())
@@ -153,7 +153,7 @@ func TestACallerLeavesABatch(t *testing.T) {
 		l := &Leaving{Context: ctx, Over: ctx.Done(), Patience: Grace}
 		began := time.Now()
 		_, err := e.Run(l, setCommand, []string{"key"}, []string{"v"})
-		require.ErrorIs(t, err, core.ErrUnknown)
+		require.ErrorIs(t, err, core.ErrOutcomeUnknown)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.True(t, l.Left())
 		return time.Since(began)
@@ -203,7 +203,7 @@ func TestATaskSendsAndLeavesThoughCloseHasStoppedOthers(t *testing.T) {
 		defer end()
 		began := time.Now()
 		_, err = e.Run(&Leaving{Context: ending, Over: ending.Done(), Patience: Grace}, setCommand, []string{"key"}, []string{"v"})
-		require.ErrorIs(t, err, core.ErrUnknown)
+		require.ErrorIs(t, err, core.ErrOutcomeUnknown)
 		return time.Since(began)
 	})
 	server.Resume()

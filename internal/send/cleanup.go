@@ -267,7 +267,7 @@ func (s *Sender) sayInTurn(due []Cleanup) (left []Cleanup, silent bool) {
 		now := time.Now()
 		if it.over(now, s.Remembered()) {
 			if it.lasting { // one that has an end by itself leaves nothing undone
-				s.giveUp(it, fmt.Errorf("%w, and the server was silent for as long as it would remember the request", core.ErrUnknown))
+				s.giveUp(it, fmt.Errorf("%w, and the server was silent for as long as it would remember the request", core.ErrOutcomeUnknown))
 			}
 			continue
 		}

@@ -21,11 +21,11 @@ func Deferred(err error) error {
 // SeeThrough goes on with a request that must be done and was not answered with
 // success; cause is the error of its first run. It returns the caller's error.
 //
-// A cause without ErrUnknown says that the request certainly did not run: each
+// A cause without ErrOutcomeUnknown says that the request certainly did not run: each
 // send was refused, or never left. Then run is called again for as long as the
 // client lives, with growing pauses, and the error is ErrDeferred. From the
 // first send on that may have arrived, the server must answer within the time
-// for which it remembers a request. A cause with ErrUnknown is such a send.
+// for which it remembers a request. A cause with ErrOutcomeUnknown is such a send.
 // Then the error stays as it is.
 //
 // What the request was to do is logged and told to the observer if it is given
@@ -114,7 +114,7 @@ func (it *Cleanup) end() {
 func (s *Sender) giveUp(it Cleanup, why error) {
 	it.end()
 	if !it.arrived.IsZero() && !MayHaveRun(why) {
-		why = fmt.Errorf("%w: %w", core.ErrUnknown, why)
+		why = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, why)
 	}
 	if it.Work == (core.Work{}) {
 		s.Logger.Warn("giving back ends", "name", it.shown(), "err", why)

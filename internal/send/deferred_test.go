@@ -60,7 +60,7 @@ func TestSeeThroughRepeatsARefusedRequestForAsLongAsTheClientLives(t *testing.T)
 		})
 		require.ErrorIs(t, err, core.ErrDeferred)
 		require.ErrorIs(t, err, errUnmet)
-		require.NotErrorIs(t, err, core.ErrUnknown)
+		require.NotErrorIs(t, err, core.ErrOutcomeUnknown)
 		require.NotEqual(t, r.Lane, s.Request("lane", 0).Lane, "a later number in the lane would hide the request")
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
@@ -84,14 +84,14 @@ func TestSeeThroughEndsARequestThatMayHaveRunWhenTheServerHasForgottenIt(t *test
 				return errRefused
 			}
 			last = time.Now()
-			return fmt.Errorf("%w: silence", core.ErrUnknown)
+			return fmt.Errorf("%w: silence", core.ErrOutcomeUnknown)
 		})
 		require.ErrorIs(t, err, core.ErrDeferred)
 		time.Sleep(time.Hour)
 		all := o.list()
 		require.Len(t, all, 1)
 		require.Equal(t, threePermits, all[0].Work)
-		require.ErrorIs(t, all[0].Err, core.ErrUnknown)
+		require.ErrorIs(t, all[0].Err, core.ErrOutcomeUnknown)
 		require.Greater(t, last.Sub(began), s.Remembered(), "it counts from the first send that may have arrived")
 	})
 }
@@ -99,7 +99,7 @@ func TestSeeThroughEndsARequestThatMayHaveRunWhenTheServerHasForgottenIt(t *test
 func TestSeeThroughKeepsTheErrorOfARequestThatMayHaveRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := deferring(t)
-		lost := fmt.Errorf("%w: silence", core.ErrUnknown)
+		lost := fmt.Errorf("%w: silence", core.ErrOutcomeUnknown)
 		err := s.SeeThrough(s.Request("lane", 0), threePermits, lost, func(context.Context, Request) error { return lost })
 		require.Equal(t, lost, err)
 		time.Sleep(time.Hour)
@@ -151,7 +151,7 @@ func TestCloseNamesWhatItCouldNotDo(t *testing.T) {
 		err := s.Close(t.Context())
 		require.ErrorContains(t, err, `semaphore "reports": release 3`)
 		require.ErrorIs(t, err, errUnmet)
-		require.NotErrorIs(t, err, core.ErrUnknown, "it certainly was not done")
+		require.NotErrorIs(t, err, core.ErrOutcomeUnknown, "it certainly was not done")
 		require.Len(t, o.list(), 1)
 		require.Equal(t, errRefused, s.SeeThrough(s.Request("lane", 0), threePermits, errRefused, refuse), "nothing goes on")
 	})

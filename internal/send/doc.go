@@ -12,7 +12,7 @@
 //	              │
 //	              ├─ Repeatable: sent again on another connection, up to 4 lost
 //	              │  replies; the answer is marked Replayed
-//	              └─ not Repeatable, or enough: ErrUnknown
+//	              └─ not Repeatable, or enough: ErrOutcomeUnknown
 //
 // classify tells the three apart. [Sender.Run] is the loop. Each send has a bound of its
 // own (SendTimeout, at most 3 s); the caller's context ends the repetition and not the

@@ -92,7 +92,7 @@ func Moving(err error) bool {
 
 // ours reports an outcome that is not the server's word, and stands.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{core.ErrClosed, core.ErrOption, core.ErrNotReplicated, core.ErrLost, core.ErrWrongKind}, func(own error) bool {
+	return slices.ContainsFunc([]error{core.ErrClosed, core.ErrInvalidArgument, core.ErrNotReplicated, core.ErrLost, core.ErrWrongKind}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

@@ -88,7 +88,7 @@ func (s *Sender) RunNumbered(lane string, flight int, script *scripts.Script, ke
 		if err == nil {
 			return got.AsIntSlice()
 		}
-		if errors.Is(err, core.ErrUnknown) {
+		if errors.Is(err, core.ErrOutcomeUnknown) {
 			s.Void(r, key)
 		}
 		return nil, err
@@ -101,7 +101,7 @@ func Only(said []int64, err error) (int64, error) {
 	case err != nil:
 		return 0, err
 	case len(said) != 1:
-		return 0, fmt.Errorf("%w: the script said %v", core.ErrUnknown, said)
+		return 0, fmt.Errorf("%w: the script said %v", core.ErrOutcomeUnknown, said)
 	}
 	return said[0], nil
 }

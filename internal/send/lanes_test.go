@@ -119,7 +119,7 @@ func TestARequestThatWasOvertakenIsAnotherOne(t *testing.T) {
 	require.Len(t, sent, 2)
 
 	_, err = Only(nil, nil)
-	require.ErrorIs(t, err, core.ErrUnknown)
+	require.ErrorIs(t, err, core.ErrOutcomeUnknown)
 	_, err = Only([]int64{1}, context.Canceled)
 	require.ErrorIs(t, err, context.Canceled)
 	failed := errors.New("as it is")

@@ -47,7 +47,7 @@ type sized struct {
 }
 
 // Sized returns an operation whose answer may be long. If it only reads, the error of Run does
-// not wrap ErrUnknown.
+// not wrap ErrOutcomeUnknown.
 func Sized(op Operation, by Sizing) Operation { return &sized{op, &by} }
 
 // expected is an operation with an answer of about so many bytes.

@@ -61,7 +61,7 @@ func Text(got Answer, err error) (text string, there bool, _ error) {
 // CheckTTL refuses a time to live that no key can have.
 func CheckTTL(what string, d time.Duration) error {
 	if d < time.Millisecond || d > core.LongestLease {
-		return fmt.Errorf("%w: %s %v is outside of 1ms to %v", core.ErrOption, what, d, core.LongestLease)
+		return fmt.Errorf("%w: %s %v is outside of 1ms to %v", core.ErrInvalidArgument, what, d, core.LongestLease)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func CheckTTL(what string, d time.Duration) error {
 // Instant returns when a key ends as scripts take it: @ and the time, ms.
 func Instant(at time.Time) (string, error) {
 	if at.UnixMilli() <= 0 || time.Until(at) > core.LongestLease {
-		return "", fmt.Errorf("%w: time %v", core.ErrOption, at)
+		return "", fmt.Errorf("%w: time %v", core.ErrInvalidArgument, at)
 	}
 	return "@" + strconv.FormatInt(at.UnixMilli(), 10), nil
 }

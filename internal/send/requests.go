@@ -75,9 +75,9 @@ const mostCallerID = 256
 func NewCallerRequest(id string, memory time.Duration) (CallerRequest, error) {
 	switch {
 	case id == "" || len(id) > mostCallerID:
-		return CallerRequest{}, fmt.Errorf("%w: request id of %d bytes: from 1 to %d", core.ErrOption, len(id), mostCallerID)
+		return CallerRequest{}, fmt.Errorf("%w: request id of %d bytes: from 1 to %d", core.ErrInvalidArgument, len(id), mostCallerID)
 	case memory < RequestMemory || memory > core.LongestLease:
-		return CallerRequest{}, fmt.Errorf("%w: memory of a request %v is outside of %v to %v", core.ErrOption, memory, RequestMemory, core.LongestLease)
+		return CallerRequest{}, fmt.Errorf("%w: memory of a request %v is outside of %v to %v", core.ErrInvalidArgument, memory, RequestMemory, core.LongestLease)
 	}
 	return CallerRequest{id, memory}, nil
 }
@@ -98,4 +98,4 @@ func NewRequest() string {
 }
 
 // MayHaveRun reports that the server may have done what it was asked.
-func MayHaveRun(err error) bool { return errors.Is(err, core.ErrUnknown) }
+func MayHaveRun(err error) bool { return errors.Is(err, core.ErrOutcomeUnknown) }

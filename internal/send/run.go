@@ -63,7 +63,7 @@ func NoMigrationRetry(op Operation) Operation { return noMigrationRetry{op} }
 // abandon a send, which has a bound of its own. Of a cleanup task, what was refused is not
 // sent again: a cleanup task is repeated as a whole.
 //
-// An error wraps ErrUnknown if the operation may have run, unless that is Sized and only
+// An error wraps ErrOutcomeUnknown if the operation may have run, unless that is Sized and only
 // reads.
 func (s *Sender) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
 	return s.run(ctx, op, keys, args, 0, nil)
@@ -217,7 +217,7 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 		err = fmt.Errorf("%w (%w)", core.Mixed(there), err)
 	}
 	if Moving(err) {
-		err = fmt.Errorf("%w: %w", core.ErrMoving, err)
+		err = fmt.Errorf("%w: %w", core.ErrSlotMoving, err)
 	}
 	if ctx.Err() != nil && classify(err) != final {
 		err = fmt.Errorf("%w (last answer: %w)", core.ContextError(ctx), err)
@@ -226,7 +226,7 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 	case unknown && reads:
 		err = fmt.Errorf("the reply was lost: %w", err)
 	case unknown:
-		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	}
 	return err
 }

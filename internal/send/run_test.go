@@ -37,14 +37,14 @@ func TestRunTakesAPlainCommand(t *testing.T) {
 	list := redistest.Name(t)
 	lost = proxy.DropReply(redistest.All(redistest.Command("RPUSH"), redistest.Arg(list)), 1)
 	_, err = e.Run(t.Context(), push, []string{list}, []string{"a", "b"})
-	require.ErrorIs(t, err, core.ErrUnknown, "its own word says that it must not be sent again")
+	require.ErrorIs(t, err, core.ErrOutcomeUnknown, "its own word says that it must not be sent again")
 	lost.Await(t)
 	length, err := e.Redis.Do(t.Context(), e.Redis.B().Llen().Key(list).Build()).AsInt64()
 	require.NoError(t, err)
 	require.EqualValues(t, 2, length)
 	_, err = e.Run(t.Context(), push, []string{key}, []string{"a"})
 	require.ErrorContains(t, err, "WRONGTYPE")
-	require.NotErrorIs(t, err, core.ErrUnknown)
+	require.NotErrorIs(t, err, core.ErrOutcomeUnknown)
 }
 
 // TestRunIsSentAgainBehindASilentConnection, which costs the time of a send, at any watchdog timeout: with the default the
@@ -109,7 +109,7 @@ func TestRunGivesUpWhenNothingListensBehindALostReply(t *testing.T) {
 	select {
 	case err := <-ended:
 		require.Error(t, err)
-		require.NotErrorIs(t, err, core.ErrUnknown, "it only reads")
+		require.NotErrorIs(t, err, core.ErrOutcomeUnknown, "it only reads")
 	case <-time.After(redistest.Soon):
 		t.Fatal("it is sent again without end")
 	}

@@ -29,12 +29,12 @@ const (
 // Once Add has returned, the message is there until somebody has acknowledged it. It
 // is added once, however often the call has to be sent. Calls of a process that come
 // while others are on their way go out together, in their order. An Add whose ctx
-// ends is [ErrUnknown]: the message is there, or never will be. Repeat it with a
+// ends is [ErrOutcomeUnknown]: the message is there, or never will be. Repeat it with a
 // dedup key.
 //
 // Cost: one script call for all that go together. Wire: see the package's
 // documentation. Errors: [ErrDuplicate]; [ErrFull]; ctx's error and cause;
-// [ErrOption]; [ErrUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with
+// [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with
 // rueidisson.WithReplicaAcks, when the message is on the master only; those of Redis.
 func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, err error) {
 	p, sealed, err := q.putting(ctx, opts)
@@ -62,7 +62,7 @@ func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, e
 func (q *Queue[T]) AddAll(ctx context.Context, values []T, opts ...AddOption) (ids []int64, err error) {
 	p, sealed, err := q.putting(ctx, opts)
 	if err == nil && (p.once != "" || p.unique != "") && len(values) > 1 {
-		err = fmt.Errorf("%w: a dedup key or a unique key is that of one message", ErrOption)
+		err = fmt.Errorf("%w: a dedup key or a unique key is that of one message", ErrInvalidArgument)
 	}
 	items := make([]item, 0, len(values))
 	for i := 0; err == nil && i < len(values); i++ {
@@ -105,7 +105,7 @@ func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, s
 	head.Added = q.h.e.Wall()
 	sealed, err = seal(head)
 	if err == nil && len(sealed) > longestHeader {
-		err = fmt.Errorf("%w: the header has more than %d bytes", ErrOption, longestHeader)
+		err = fmt.Errorf("%w: the header has more than %d bytes", ErrInvalidArgument, longestHeader)
 	}
 	return p, sealed, err
 }
@@ -114,7 +114,7 @@ func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, s
 func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
 	value, err := codec.Encode(q.codec, v)
 	if err == nil && len(value) > q.cfg.maxBody {
-		err = fmt.Errorf("%w: %d bytes are more than the %d of WithMaxBody", ErrOption, len(value), q.cfg.maxBody)
+		err = fmt.Errorf("%w: %d bytes are more than the %d of WithMaxBody", ErrInvalidArgument, len(value), q.cfg.maxBody)
 	}
 	if err != nil {
 		return it, fmt.Errorf("message: %w", err)
@@ -123,11 +123,11 @@ func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
 	return item{p, body}, q.h.e.Fits(len(body))
 }
 
-// add adds messages together with those of other callers. A caller that has left before the answer gets [ErrUnknown].
+// add adds messages together with those of other callers. A caller that has left before the answer gets [ErrOutcomeUnknown].
 func (q *Queue[T]) add(ctx context.Context, a adding) (added, error) {
 	got, err := q.h.adds.Do(ctx, q.of.key, a)
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutcomeUnknown) {
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return got, err
 }
@@ -280,20 +280,20 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 			}
 		}
 		if err != nil {
-			if errors.Is(err, ErrUnknown) {
+			if errors.Is(err, ErrOutcomeUnknown) {
 				h.e.Void(r, of.key)
 			}
 			return 0, "", nil, nil, err
 		}
 		all, err := got.ToArray()
 		if err != nil || len(all) == 0 {
-			return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
+			return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, errAnswer)
 		}
 		if first, err = all[0].AsInt64(); err == nil && first >= 0 && len(all) == 3 {
 			codes, err = all[1].ToString()
 			ids, bad := all[2].ToString()
 			if err = errors.Join(err, bad); err != nil {
-				return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+				return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 			}
 			for _, text := range strings.Fields(ids) {
 				id, _ := strconv.ParseInt(text, 10, 64) // 0: the key has none

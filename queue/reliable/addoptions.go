@@ -79,7 +79,7 @@ func (d delayOption) applyRelease(r *releasing) error {
 
 func checkDelay(d time.Duration) error {
 	if d < 0 || d > core.LongestLease {
-		return fmt.Errorf("%w: delay %v is outside of 0 to %v", ErrOption, d, core.LongestLease)
+		return fmt.Errorf("%w: delay %v is outside of 0 to %v", ErrInvalidArgument, d, core.LongestLease)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (o atOption) applyAdd(p *putting) error {
 	t := time.Time(o)
 	p.at, p.delay = max(t.UnixMilli(), 0), 0
 	if until := time.Until(t); until > core.LongestLease {
-		return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, core.LongestLease)
+		return fmt.Errorf("%w: %v is more than %v away", ErrInvalidArgument, t, core.LongestLease)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func WithPriority(n int) AddOption {
 	return addOption(func(p *putting) error {
 		p.priority = n
 		if n < 0 || n > 255 {
-			return fmt.Errorf("%w: priority %d is outside of 0 to 255", ErrOption, n)
+			return fmt.Errorf("%w: priority %d is outside of 0 to 255", ErrInvalidArgument, n)
 		}
 		return nil
 	})
@@ -188,9 +188,9 @@ const longestKey = 256
 func checkKey(what, key string) error {
 	switch {
 	case key == "" || len(key) > longestKey:
-		return fmt.Errorf("%w: a %s has 1 to %d bytes, not %d", ErrOption, what, longestKey, len(key))
+		return fmt.Errorf("%w: a %s has 1 to %d bytes, not %d", ErrInvalidArgument, what, longestKey, len(key))
 	case strings.IndexByte(key, 0) >= 0:
-		return fmt.Errorf("%w: a %s has no NUL", ErrOption, what)
+		return fmt.Errorf("%w: a %s has no NUL", ErrInvalidArgument, what)
 	}
 	return nil
 }

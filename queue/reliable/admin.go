@@ -76,7 +76,7 @@ type Stats struct {
 	Added, Acked, Removed, Retried, RanOut, Expired, Buried int64
 }
 
-// Stats counts. Cost: one script call. Errors: ctx's error and cause; [ErrOption];
+// Stats counts. Cost: one script call. Errors: ctx's error and cause; [ErrInvalidArgument];
 // [ErrClosed]; those of Redis.
 func (q *Queue[T]) Stats(ctx context.Context) (Stats, error) {
 	s, err := look(ctx, q, statsScript, parseStats, "")
@@ -136,7 +136,7 @@ func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error
 		switch of {
 		case Ready, Delayed, Running, Behind, Dead:
 		default:
-			yield(Info{}, q.failed("list", fmt.Errorf("%w: no state %q", ErrOption, string(of))))
+			yield(Info{}, q.failed("list", fmt.Errorf("%w: no state %q", ErrInvalidArgument, string(of))))
 			return
 		}
 		for at, more := 0, true; more; {
@@ -238,7 +238,7 @@ func (i *Info) options(text string) {
 // [ErrNotFound] that there is none of that id, or no more; nothing was changed then. See
 // [Queue.Cancel] and [Queue.Purge].
 //
-// Cost: one script call. Errors: also ctx's error and cause; [ErrOption]; [ErrUnknown] if the
+// Cost: one script call. Errors: also ctx's error and cause; [ErrInvalidArgument]; [ErrOutcomeUnknown] if the
 // reply was lost again and again, or ctx ended before it: the message may be removed, or be
 // yet; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
@@ -311,7 +311,7 @@ func (q *Queue[T]) Reschedule(ctx context.Context, id int64, when TimeOption) er
 	var p putting
 	err := error(nil)
 	if when == nil {
-		err = fmt.Errorf("%w: no time", ErrOption)
+		err = fmt.Errorf("%w: no time", ErrInvalidArgument)
 	} else {
 		err = when.applyTime(&p)
 	}
@@ -398,7 +398,7 @@ func (q *Queue[T]) Resume(ctx context.Context) error {
 // Delete takes the queue away, with all that it has and has counted. Its last id stays, so
 // that no number is given twice, and dedup keys stay for their time. Messages that somebody
 // has are lost to it. It reports whether there was one. Cost: one script call, sent once.
-// Errors: ctx's error and cause; [ErrOption]; [ErrUnknown]; [ErrClosed]; those of Redis.
+// Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
 		there, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {

@@ -124,7 +124,7 @@ func TestMessagesInEachState(t *testing.T) {
 		_, err = r.Find(t.Context(), 1)
 		require.ErrorIs(t, err, ErrNotFound)
 		for _, err := range r.Messages(t.Context(), "lost") {
-			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
 		require.NoError(t, m.Ack(t.Context()))
 		there, err := r.Delete(t.Context())
@@ -254,7 +254,7 @@ func TestNothingIsTakenWhileAQueueIsPaused(t *testing.T) {
 			began = time.Now()
 			require.Equal(t, "b", redistest.Done(t, got))
 			longest = max(longest, time.Since(began))
-			require.ErrorIs(t, r.Pause(t.Context(), -1), ErrOption)
+			require.ErrorIs(t, r.Pause(t.Context(), -1), ErrInvalidArgument)
 			return longest
 		})
 	})

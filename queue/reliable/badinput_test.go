@@ -82,14 +82,14 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	r := rigOn(t, redistest.Shared(t).Client(t))
 	for op, do := range operations {
 		var none context.Context
-		require.ErrorIs(t, do(none, r.Queue), ErrOption, op)
-		require.ErrorIs(t, do(t.Context(), New[string](r.e, "")), ErrOption, op)
+		require.ErrorIs(t, do(none, r.Queue), ErrInvalidArgument, op)
+		require.ErrorIs(t, do(t.Context(), New[string](r.e, "")), ErrInvalidArgument, op)
 		for _, opt := range []Option{
 			nil, WithCodec(codec.Family{}), WithValueCodec[string](nil), WithValueCodec(codec.For[int](codec.JSON)),
 			WithCapacity(0), WithCapacity(-1), WithMaxBody(0), WithLease(0), WithLease(-1), WithLease(core.LongestLease + 1),
 			WithMaxAttempts(0), WithDeadLimit(0, time.Hour), WithDeadLimit(1, 0), WithKeepDone(0), WithGroupInFlight(0),
 		} {
-			require.ErrorIs(t, do(t.Context(), New[string](r.e, r.name, opt)), ErrOption, op)
+			require.ErrorIs(t, do(t.Context(), New[string](r.e, r.name, opt)), ErrInvalidArgument, op)
 		}
 	}
 	long := strings.Repeat("k", longestKey+1)
@@ -101,14 +101,14 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		WithExpiry(0), WithTimeout(0), WithHeader("k", strings.Repeat("v", longestHeader+1)),
 	} {
 		_, err := r.Add(t.Context(), "v", opt)
-		require.ErrorIs(t, err, ErrOption, "%T", opt)
+		require.ErrorIs(t, err, ErrInvalidArgument, "%T", opt)
 	}
 	_, err := r.AddAll(t.Context(), []string{"a", "b"}, WithUnique("u"))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.with(WithMaxBody(10)).Add(t.Context(), strings.Repeat("v", 11))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Add(t.Context(), "\xff secret")
-	require.ErrorIs(t, err, ErrOption, "no text")
+	require.ErrorIs(t, err, ErrInvalidArgument, "no text")
 	require.NotContains(t, err.Error(), "secret")
 	n, err := asInt(r.do(append([]string{"EXISTS"}, r.of.parts...)...))
 	require.NoError(t, err)
@@ -162,13 +162,13 @@ func TestMisuseOfAMessage(t *testing.T) {
 	r.adds("a")
 	m := r.gets("a")
 	var none context.Context
-	require.ErrorIs(t, m.Ack(none), ErrOption)
-	require.ErrorIs(t, m.Extend(none, time.Second), ErrOption)
-	require.ErrorIs(t, m.Extend(t.Context(), -1), ErrOption)
-	require.ErrorIs(t, m.Nack(t.Context(), nil, nil), ErrOption)
-	require.ErrorIs(t, m.Nack(t.Context(), nil, WithDelay(-1)), ErrOption)
-	require.ErrorIs(t, m.Release(t.Context(), nil), ErrOption)
-	require.ErrorIs(t, m.Release(t.Context(), WithDelay(-1)), ErrOption)
+	require.ErrorIs(t, m.Ack(none), ErrInvalidArgument)
+	require.ErrorIs(t, m.Extend(none, time.Second), ErrInvalidArgument)
+	require.ErrorIs(t, m.Extend(t.Context(), -1), ErrInvalidArgument)
+	require.ErrorIs(t, m.Nack(t.Context(), nil, nil), ErrInvalidArgument)
+	require.ErrorIs(t, m.Nack(t.Context(), nil, WithDelay(-1)), ErrInvalidArgument)
+	require.ErrorIs(t, m.Release(t.Context(), nil), ErrInvalidArgument)
+	require.ErrorIs(t, m.Release(t.Context(), WithDelay(-1)), ErrInvalidArgument)
 	require.PanicsWithValue(t, "reliable: cannot create a context from a nil parent", func() { m.Context(none) })
 	require.NoError(t, m.Extend(t.Context(), time.Minute))
 	require.NoError(t, m.Err())

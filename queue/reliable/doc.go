@@ -22,7 +22,7 @@
 //
 // # What it promises
 //
-// A message is accepted once Add has returned. [ErrUnknown] is perhaps: repeat it with
+// A message is accepted once Add has returned. [ErrOutcomeUnknown] is perhaps: repeat it with
 // a dedup key ([WithDedup]).
 //
 // Each message is handled at least once. A second delivery comes only if the lease ran

@@ -52,7 +52,7 @@ func TestServeEndsBeforeItIsAnswered(t *testing.T) {
 		r.adds("a")
 		redistest.Done(t, handled)
 		err := stop()
-		require.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrOutcomeUnknown)
 		require.NotContains(t, err.Error(), "handlers of")
 		proxy.Restore()
 		redistest.Eventually(t, func() bool { return r.counter("acked") == 1 }, soon, 10*time.Millisecond)

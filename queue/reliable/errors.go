@@ -64,14 +64,14 @@ var (
 	// queue has. Its text says both. Nothing was taken. See [Queue.SetTerms].
 	ErrOtherTerms = errors.New("the queue has other terms")
 
-	// ErrOption says that an argument cannot be used: a name, a value, a number, an
+	// ErrInvalidArgument says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
-	ErrOption = core.ErrOption
+	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrUnknown says that a reply was lost, so that an Add may or may not have added
+	// ErrOutcomeUnknown says that a reply was lost, so that an Add may or may not have added
 	// its message: see [Queue.Add]. An Ack with this error goes on until the server has
 	// answered or the lease has ended.
-	ErrUnknown = core.ErrUnknown
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDecode says that a message is none of the queue's type: another codec wrote
 	// it. It is wrapped by a *[codec.DecodeError], which has the bytes. Such a message has

@@ -308,7 +308,7 @@ func TestRepliesAreLost(t *testing.T) {
 				sure[strconv.Itoa(i)] = true
 				mu.Unlock()
 			} else {
-				require.ErrorIs(t, err, ErrUnknown)
+				require.ErrorIs(t, err, ErrOutcomeUnknown)
 			}
 		}
 		redistest.Eventually(t, func() bool {
@@ -337,7 +337,7 @@ func TestOnACluster(t *testing.T) {
 	})
 	t.Run("a name that breaks slots", func(t *testing.T) {
 		_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 	t.Run("queues of all masters are listed", func(t *testing.T) {
 		client := cluster.Client(t)
@@ -494,7 +494,7 @@ func slotMovesUnderAnAck(t *testing.T, cluster *redistest.Cluster) {
 	for _, settle := range []func(context.Context) error{acked.Ack, func(ctx context.Context) error { return released.Release(ctx) }} {
 		all.Go(func() {
 			if err := settle(context.Background()); err != nil {
-				assert.ErrorIs(t, err, ErrUnknown) // it goes on
+				assert.ErrorIs(t, err, ErrOutcomeUnknown) // it goes on
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func (h *history) handle(client int, m *Message[string]) {
 	err := settle(context.Background())
 	end, out := h.now(), output("done")
 	switch {
-	case errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrOutcomeUnknown):
 		out, end = "unknown", math.MaxInt64 // it may be done at any time, or never
 	case errors.Is(err, ErrLost):
 		out = "lost"
@@ -140,7 +140,7 @@ func TestHistoriesOfAcknowledgements(t *testing.T) {
 					for m, err := range o.Consume(ctx) {
 						if err == nil {
 							h.handle(3*i+j, m)
-						} else if ctx.Err() == nil && !errors.Is(err, ErrUnknown) { // an outage may be longer than a receive bears
+						} else if ctx.Err() == nil && !errors.Is(err, ErrOutcomeUnknown) { // an outage may be longer than a receive bears
 							t.Errorf("%v", err)
 						}
 					}

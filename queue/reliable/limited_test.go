@@ -72,7 +72,7 @@ func TestLimiterThatFailsEndsServe(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		h := func(context.Context, *Message[string]) error { return nil }
-		require.ErrorIs(t, r.Serve(t.Context(), h, WithLimiter(nil)), ErrOption)
+		require.ErrorIs(t, r.Serve(t.Context(), h, WithLimiter(nil)), ErrInvalidArgument)
 		l, never := &turns{next: make(chan error, 1)}, errors.New("burst is 0")
 		l.next <- never
 		require.ErrorIs(t, r.Serve(t.Context(), h, WithLimiter(l)), never)

@@ -73,8 +73,8 @@ func (m *Message[T]) Context(parent context.Context) context.Context {
 // Cost: one script call, shared with what else this process says and takes of the
 // queue. Errors: [ErrLost] if somebody else may have, or have had, the message, so that
 // the work may be done again; [ErrSettled] if it was settled before; [ErrTimeout];
-// [ErrUnknown] if no answer came: the client goes on saying it until the server has
-// answered or the lease has ended; [ErrClosed]; [ErrOption].
+// [ErrOutcomeUnknown] if no answer came: the client goes on saying it until the server has
+// answered or the lease has ended; [ErrClosed]; [ErrInvalidArgument].
 func (m *Message[T]) Ack(ctx context.Context) error {
 	return m.failed("acknowledge", m.d.settle(ctx, &settle{}))
 }
@@ -106,7 +106,7 @@ func nackOf(cause error, opts []NackOption) (*settle, error) {
 // [WithTimeout], has used up its last attempt, or it was discarded. It waits for the
 // server's answer to that, until ctx ends; a message that is not settled has none. After a
 // [Queue.Redrive] attempts are counted anew, so Attempt does not tell. Errors: ctx's error
-// and cause; [ErrOption].
+// and cause; [ErrInvalidArgument].
 func (m *Message[T]) Buried(ctx context.Context) (bool, error) {
 	if err := object.CheckContext(ctx); err != nil {
 		return false, m.failed("ask for the end of", err)
@@ -146,8 +146,8 @@ type releasing struct{ delay time.Duration }
 // Extend makes the lease last for at least d from now; it never shortens one. It is
 // renewed anyway, so this is for work during which renewals may fail.
 //
-// Cost: one script call. Errors: [ErrLost]; [ErrSettled]; [ErrOption] for a lease that
-// [WithLease] would refuse; ctx's, which bounds the round trip; [ErrUnknown] if the
+// Cost: one script call. Errors: [ErrLost]; [ErrSettled]; [ErrInvalidArgument] for a lease that
+// [WithLease] would refuse; ctx's, which bounds the round trip; [ErrOutcomeUnknown] if the
 // reply was lost, when the lease may have grown without this side trusting it.
 func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
 	err := m.d.Err()
@@ -212,8 +212,8 @@ const longestProgress = 4096
 // with it. Only the consumer that has the message can set it.
 //
 // Cost: one script call. Errors: [ErrLost] if the message is not in this delivery any more, and the other
-// errors of [Message.Err], before anything is sent; ctx's error and cause; [ErrOption] for what is no JSON or too
-// long; [ErrUnknown] if the reply was lost; [ErrClosed]; those of Redis.
+// errors of [Message.Err], before anything is sent; ctx's error and cause; [ErrInvalidArgument] for what is no JSON or too
+// long; [ErrOutcomeUnknown] if the reply was lost; [ErrClosed]; those of Redis.
 func (m *Message[T]) SetProgress(ctx context.Context, progress any) error {
 	err := m.d.Err()
 	if err == nil {
@@ -238,9 +238,9 @@ func (q *Queue[T]) progress(ctx context.Context, member string, progress any) er
 	text, err := json.Marshal(progress)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: progress: %w", ErrOption, err)
+		return fmt.Errorf("%w: progress: %w", ErrInvalidArgument, err)
 	case len(text) > longestProgress:
-		return fmt.Errorf("%w: a progress of %d bytes is more than %d", ErrOption, len(text), longestProgress)
+		return fmt.Errorf("%w: a progress of %d bytes is more than %d", ErrInvalidArgument, len(text), longestProgress)
 	}
 	n, err := q.request(ctx, progressScript, member, string(text))
 	if err == nil && n == 0 {

@@ -26,7 +26,7 @@ func (s *settle) tell() {
 
 func (s *settle) outcome() string {
 	switch {
-	case errors.Is(s.err, ErrLost) && !errors.Is(s.err, ErrUnknown):
+	case errors.Is(s.err, ErrLost) && !errors.Is(s.err, ErrOutcomeUnknown):
 		return "lost"
 	case s.err != nil:
 		return "failed"

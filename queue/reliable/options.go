@@ -17,7 +17,7 @@ const (
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrOption] of each of its operations.
+// type, is an [ErrInvalidArgument] of each of its operations.
 type Option interface{ applyHandle(*config) error }
 
 // config is what the options of a handle say.
@@ -204,7 +204,7 @@ type BackoffOption interface {
 //
 // It is one of the [Terms] of the queue, which keeps the waits after the first 32 attempts; further
 // attempts wait as the 32nd does. So the function is asked when the option is used, and has
-// to give the same wait for the same attempt each time: [ErrOption] if it does not. Where it
+// to give the same wait for the same attempt each time: [ErrInvalidArgument] if it does not. Where it
 // panics, that is logged, and the default stands in. A lease that ran out makes a message
 // wait from its second attempt on, as after the attempt before.
 func WithBackoff(backoff func(attempt int) time.Duration) BackoffOption {
@@ -229,14 +229,14 @@ func (o backoffOption) applyAdd(p *putting) error {
 
 func (o backoffOption) check() error {
 	if o == nil {
-		return fmt.Errorf("%w: no backoff", ErrOption)
+		return fmt.Errorf("%w: no backoff", ErrInvalidArgument)
 	}
 	return nil
 }
 
 func within(what string, n, most int64) error {
 	if n < 1 || n > most {
-		return fmt.Errorf("%w: %s of %d is outside of 1 to %d", ErrOption, what, n, most)
+		return fmt.Errorf("%w: %s of %d is outside of 1 to %d", ErrInvalidArgument, what, n, most)
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func TestAnACLThatIsReloaded(t *testing.T) {
 		require.ErrorContains(t, err, "NOPERM")
 		err = settled.Ack(t.Context())
 		require.ErrorContains(t, err, "NOPERM")
-		require.ErrorIs(t, err, ErrUnknown, "it goes on")
+		require.ErrorIs(t, err, ErrOutcomeUnknown, "it goes on")
 		time.Sleep(lease + lease/2)
 		r.do("ACL", "SETUSER", "orders", "+eval", "+evalsha")
 		r.adds("after", WithGroup("g"))

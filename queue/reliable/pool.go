@@ -330,7 +330,7 @@ func (p *pool) rest() error {
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf("serve reliable queues: %w: what the last handlers have said of their messages has no answer within %v", ErrUnknown, p.grace)
+		return fmt.Errorf("serve reliable queues: %w: what the last handlers have said of their messages has no answer within %v", ErrOutcomeUnknown, p.grace)
 	}
 	return fmt.Errorf("serve reliable queues: handlers of %d messages have not ended within %v, such as %s", n, p.grace, some)
 }

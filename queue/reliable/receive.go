@@ -18,7 +18,7 @@ import (
 // Cost: one script call, shared with what else this process says and takes of the
 // queue, and another one for a further attempt beside a [Queue.Serve] of this client;
 // while nothing is there, one every five seconds, and one connection for all
-// subscriptions of the client. Errors: ctx's error and cause; [ErrOtherTerms]; [ErrOption];
+// subscriptions of the client. Errors: ctx's error and cause; [ErrOtherTerms]; [ErrInvalidArgument];
 // [ErrClosed]; those of Redis.
 func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 	all, err := q.receive(ctx, 1)
@@ -30,7 +30,7 @@ func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 }
 
 // Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
-// call, or two, as [Queue.Receive]. Errors: as there; [ErrUnknown] if no answer came:
+// call, or two, as [Queue.Receive]. Errors: as there; [ErrOutcomeUnknown] if no answer came:
 // what was taken goes back when one comes, or when its lease ends.
 func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	m, err := q.poll(ctx)

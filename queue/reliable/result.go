@@ -24,7 +24,7 @@ import (
 func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Duration) error {
 	err := send.CheckTTL("time of a result", ttl)
 	if err == nil && len(result) > m.q.cfg.maxBody {
-		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrOption, len(result), m.q.cfg.maxBody)
+		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrInvalidArgument, len(result), m.q.cfg.maxBody)
 	}
 	if err == nil {
 		err = m.d.settle(ctx, &settle{result: result, kept: core.Millis(ttl)})
@@ -35,7 +35,7 @@ func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Durati
 // Result returns what a message was acknowledged with by AckWith. Cost: one script call,
 // shared with other calls of this process. Errors: [ErrPending] if the message is not
 // done; [ErrBuried]; [ErrNotFound] if there is neither a message of that id nor a
-// result, or no more; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
+// result, or no more; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Result(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
 	var text []byte

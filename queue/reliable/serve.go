@@ -28,15 +28,15 @@ import (
 // its handlers ([WithGrace]). Then it returns nil. Otherwise it ends their contexts and
 // returns an error that names the messages which it has left: those stay under their leases
 // until their handlers return, and are settled then, for as long as this process lives.
-// An outage of the server is waited out. Other errors: [ErrUnknown] if the handlers have
-// returned, but the server has not answered by then; [ErrOtherTerms], [ErrOption], [ErrClosed], and that of
+// An outage of the server is waited out. Other errors: [ErrOutcomeUnknown] if the handlers have
+// returned, but the server has not answered by then; [ErrOtherTerms], [ErrInvalidArgument], [ErrClosed], and that of
 // Redis for a key of another type.
 //
 // Cost: one script call settles and takes for all handlers.
 func (q *Queue[T]) Serve(ctx context.Context, handler func(ctx context.Context, m *Message[T]) error, opts ...ServeOption) error {
 	err := q.usable(ctx)
 	if err == nil && handler == nil {
-		err = fmt.Errorf("%w: no handler", ErrOption)
+		err = fmt.Errorf("%w: no handler", ErrInvalidArgument)
 	}
 	var s *serving
 	if err == nil {
@@ -284,7 +284,7 @@ func (w *server[T]) stop() error {
 		}
 	}
 	if len(at) == 0 {
-		return fmt.Errorf("%w: what the last handlers have said of their messages has no answer within %v", ErrUnknown, w.s.grace)
+		return fmt.Errorf("%w: what the last handlers have said of their messages has no answer within %v", ErrOutcomeUnknown, w.s.grace)
 	}
 	return fmt.Errorf("handlers of %d messages have not ended within %v, such as %v", len(at), w.s.grace, at[:min(len(at), 10)])
 }
@@ -349,7 +349,7 @@ func (w *server[T]) admit(turn context.Context) error {
 		}
 		var reply *rueidis.RedisError
 		var broken net.Error
-		if !errors.As(err, &reply) && !errors.As(err, &broken) && !errors.Is(err, ErrUnknown) || !send.Transient(err) {
+		if !errors.As(err, &reply) && !errors.As(err, &broken) && !errors.Is(err, ErrOutcomeUnknown) || !send.Transient(err) {
 			return err // not of a server that does not answer
 		}
 		w.q.h.e.Logger.Warn("a limiter does not answer, and is asked again", "name", w.q.of.key, "err", err)

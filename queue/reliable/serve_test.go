@@ -195,11 +195,11 @@ func TestBadInputToServe(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, redistest.Shared(t).Client(t))
 	h := func(context.Context, *Message[string]) error { return nil }
-	require.ErrorIs(t, r.Serve(t.Context(), nil), ErrOption)
+	require.ErrorIs(t, r.Serve(t.Context(), nil), ErrInvalidArgument)
 	for _, opt := range []ServeOption{
 		nil, WithConcurrency(0), WithPrefetch(-1), WithGrace(-1), WithLease(0), WithMaxAttempts(0), WithBackoff(nil), WithConcurrency(1 << 30),
 	} {
-		require.ErrorIs(t, r.Serve(t.Context(), h, opt), ErrOption)
+		require.ErrorIs(t, r.Serve(t.Context(), h, opt), ErrInvalidArgument)
 	}
 	require.NoError(t, RetryIn(nil, time.Second))
 	require.NoError(t, Discard(nil))

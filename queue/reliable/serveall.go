@@ -18,7 +18,7 @@ type Served interface {
 
 // With returns the queue with a handler, for [ServeAll]. The handler and the options are as for [Queue.Serve].
 // [WithConcurrency] is how many of the messages of this queue are handled at once, and without it that
-// is all that ServeAll handles. [WithPrefetch] does nothing. What cannot be used is an [ErrOption] of ServeAll.
+// is all that ServeAll handles. [WithPrefetch] does nothing. What cannot be used is an [ErrInvalidArgument] of ServeAll.
 func (q *Queue[T]) With(handler func(ctx context.Context, m *Message[T]) error, opts ...ServeOption) Served {
 	return &served[T]{q, handler, opts}
 }
@@ -52,7 +52,7 @@ func (w weighted) opens(p *pool) (*source, error) {
 	return s, err
 }
 
-var errNoQueue = fmt.Errorf("%w: no queue", ErrOption)
+var errNoQueue = fmt.Errorf("%w: no queue", ErrInvalidArgument)
 
 // ServeAll is [Queue.Serve] for several queues: n handlers serve all of them together, until ctx ends. A handler that
 // is free gets a message of the first of the queues that has one. Queues with a weight ([Weighted]) that stand
@@ -70,7 +70,7 @@ var errNoQueue = fmt.Errorf("%w: no queue", ErrOption)
 // The queues may be of several clients. When ctx ends, ServeAll waits for its handlers for the longest [WithGrace] of the queues.
 //
 // Cost: as [Queue.Serve] of each queue; while handlers are free now and then, one script call more for each queue
-// that is asked in vain. Errors: as [Queue.Serve]; [ErrOption] for an n outside of 1 to 1,048,576, or no queue.
+// that is asked in vain. Errors: as [Queue.Serve]; [ErrInvalidArgument] for an n outside of 1 to 1,048,576, or no queue.
 func ServeAll(ctx context.Context, n int, queues ...Served) error {
 	return serveAll(ctx, n, askPatience, queues)
 }
@@ -132,7 +132,7 @@ func (s *served[T]) opens(p *pool) (*source, error) {
 		err = q.usable(p.taking)
 	}
 	if err == nil && s.handler == nil {
-		err = fmt.Errorf("%w: no handler", ErrOption)
+		err = fmt.Errorf("%w: no handler", ErrInvalidArgument)
 	}
 	var of *serving
 	if err == nil {

@@ -256,11 +256,11 @@ func TestServeAllEndsWithAQueueThatCannotBeServed(t *testing.T) {
 			nil, {nil}, {good.With(nil)}, {good.With(h, nil)}, {Weighted(good.With(h), 0)}, {Weighted(nil, 1)}, {(*Queue[string])(nil).With(h)},
 			{good.With(h), New[string](r.e, "").With(h)},
 		} {
-			require.ErrorIs(t, ServeAll(ctx, 1, queues...), ErrOption)
+			require.ErrorIs(t, ServeAll(ctx, 1, queues...), ErrInvalidArgument)
 		}
-		require.ErrorIs(t, ServeAll(ctx, 0, good.With(h)), ErrOption)
+		require.ErrorIs(t, ServeAll(ctx, 0, good.With(h)), ErrInvalidArgument)
 		var none context.Context
-		require.ErrorIs(t, ServeAll(none, 1, good.With(h)), ErrOption)
+		require.ErrorIs(t, ServeAll(none, 1, good.With(h)), ErrInvalidArgument)
 	})
 }
 

@@ -62,12 +62,12 @@ type Limiter interface {
 // stays with the queue, without a lease and a handler. While nothing is ready, Serve has one turn
 // in hand. It takes one message at a time, so a Serve has at most as many in a second as there are
 // round trips in it; [WithPrefetch] does nothing. An error of the limiter ends Serve, if
-// it would not pass. [Queue.ServeBatch] refuses it with [ErrOption].
+// it would not pass. [Queue.ServeBatch] refuses it with [ErrInvalidArgument].
 func WithLimiter(l Limiter) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.limiter = l
 		if l == nil {
-			return fmt.Errorf("%w: no limiter", ErrOption)
+			return fmt.Errorf("%w: no limiter", ErrInvalidArgument)
 		}
 		return nil
 	})
@@ -79,7 +79,7 @@ func WithGrace(d time.Duration) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.grace = d
 		if d < 0 || d > core.LongestLease {
-			return fmt.Errorf("%w: grace %v is outside of 0 to %v", ErrOption, d, core.LongestLease)
+			return fmt.Errorf("%w: grace %v is outside of 0 to %v", ErrInvalidArgument, d, core.LongestLease)
 		}
 		return nil
 	})

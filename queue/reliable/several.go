@@ -17,7 +17,7 @@ import (
 )
 
 // ReceiveN waits for a message, and takes it together with those that are ready, n in all at
-// most, or a megabyte. Without an error there is at least one. Errors: [ErrOption] for an n
+// most, or a megabyte. Without an error there is at least one. Errors: [ErrInvalidArgument] for an n
 // outside of 1 to 500; otherwise it is as [Queue.Receive].
 func (q *Queue[T]) ReceiveN(ctx context.Context, n int) ([]*Message[T], error) {
 	err := within("messages", int64(n), mostTaken)
@@ -32,11 +32,11 @@ func (q *Queue[T]) ReceiveN(ctx context.Context, n int) ([]*Message[T], error) {
 }
 
 // AckAll acknowledges messages together. The error joins those of the messages that were not
-// acknowledged, each as [Message.Ack] returns it; a message that is nil is an [ErrOption], and none is
+// acknowledged, each as [Message.Ack] returns it; a message that is nil is an [ErrInvalidArgument], and none is
 // acknowledged. Cost: two script calls for a thousand.
 func (q *Queue[T]) AckAll(ctx context.Context, messages ...*Message[T]) error {
 	if slices.Contains(messages, nil) {
-		return fmt.Errorf("%w: a nil message", ErrOption)
+		return fmt.Errorf("%w: a nil message", ErrInvalidArgument)
 	}
 	errs := make([]error, len(messages))
 	var all sync.WaitGroup // an errgroup keeps the first error only
@@ -55,7 +55,7 @@ type BatchHandler[T any] func(ctx context.Context, messages []*Message[T]) []err
 // 500. A handler begins as soon as it has so many, and otherwise when wait has passed since the
 // first of them came; 0 begins with what is there. Messages that wait for others are under
 // their leases. [WithConcurrency] is how many handlers there are, each with its batch, and
-// without it that is one; [WithPrefetch] does nothing. [WithLimiter] is an [ErrOption].
+// without it that is one; [WithPrefetch] does nothing. [WithLimiter] is an [ErrInvalidArgument].
 //
 // A message that was lost or cancelled while it waited is left out of its batch. Of a queue that was
 // paused meanwhile it goes back. The time of [WithTimeout] begins with the handler.
@@ -68,9 +68,9 @@ func (q *Queue[T]) ServeBatch(ctx context.Context, most int, wait time.Duration,
 	switch {
 	case err != nil:
 	case handler == nil:
-		err = fmt.Errorf("%w: no handler", ErrOption)
+		err = fmt.Errorf("%w: no handler", ErrInvalidArgument)
 	case wait < 0 || wait > core.LongestLease:
-		err = fmt.Errorf("%w: wait %v is outside of 0 to %v", ErrOption, wait, core.LongestLease)
+		err = fmt.Errorf("%w: wait %v is outside of 0 to %v", ErrInvalidArgument, wait, core.LongestLease)
 	default:
 		err = within("messages", int64(most), mostTaken)
 	}
@@ -79,7 +79,7 @@ func (q *Queue[T]) ServeBatch(ctx context.Context, most int, wait time.Duration,
 		s, err = q.serving(append([]ServeOption{WithConcurrency(1)}, opts...))
 	}
 	if err == nil && s.limiter != nil {
-		err = fmt.Errorf("%w: a limiter is for Serve", ErrOption)
+		err = fmt.Errorf("%w: a limiter is for Serve", ErrInvalidArgument)
 	}
 	if err == nil {
 		b := &batches[T]{s: s, handler: handler, most: most, wait: wait}

@@ -21,9 +21,9 @@ func TestReceiveNTakesWhatIsReady(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		_, err := r.ReceiveN(t.Context(), 0)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, err = r.ReceiveN(t.Context(), mostTaken+1)
-		require.ErrorIs(t, err, ErrOption)
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		other := r.other()
 		got := make(chan []*Message[string], 1)
 		go func() { all, _ := other.ReceiveN(t.Context(), 10); got <- all }()
@@ -54,7 +54,7 @@ func TestReceiveNTakesWhatIsReady(t *testing.T) {
 		require.NotContains(t, err.Error(), decimal(all[5].ID))
 		require.EqualValues(t, 7, r.counter("acked"))
 		require.NoError(t, r.AckAll(t.Context()))
-		require.ErrorIs(t, r.AckAll(t.Context(), nil), ErrOption)
+		require.ErrorIs(t, r.AckAll(t.Context(), nil), ErrInvalidArgument)
 		r.leaves()
 	})
 }
@@ -157,10 +157,10 @@ func TestServeBatchNamesWhatItLeaves(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		h := func(ctx context.Context, all []*Message[string]) []error { return nil }
-		require.ErrorIs(t, r.ServeBatch(t.Context(), 0, 0, h), ErrOption)
-		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, -1, h), ErrOption)
-		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, 0, nil), ErrOption)
-		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, 0, h, WithConcurrency(0)), ErrOption)
+		require.ErrorIs(t, r.ServeBatch(t.Context(), 0, 0, h), ErrInvalidArgument)
+		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, -1, h), ErrInvalidArgument)
+		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, 0, nil), ErrInvalidArgument)
+		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, 0, h, WithConcurrency(0)), ErrInvalidArgument)
 		r.with(WithMaxAttempts(3)).isEmpty()
 		require.ErrorIs(t, r.ServeBatch(t.Context(), 1, 0, h, WithMaxAttempts(4)), ErrOtherTerms)
 		began := make(chan struct{})
@@ -189,7 +189,7 @@ func TestServeBatchRefusesALimiter(t *testing.T) {
 	ctx, cancel := timeout(t)
 	defer cancel()
 	err := r.ServeBatch(ctx, 1, 0, func(context.Context, []*Message[string]) []error { return nil }, WithLimiter(&turns{}))
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // servesPairs serves batches of at most two, and tells of each.

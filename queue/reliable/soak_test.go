@@ -169,7 +169,7 @@ func (s *steady) adds(ctx context.Context, all *sync.WaitGroup) {
 		switch {
 		case err == nil:
 			s.note("added", v)
-		case errors.Is(err, ErrUnknown):
+		case errors.Is(err, ErrOutcomeUnknown):
 			s.unknown.Add(1)
 		default:
 			s.refused.Add(1)

@@ -61,10 +61,10 @@ func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
 
 // unsettled returns the error of a settle that goes on until it is done.
 func unsettled(err error) error {
-	if errors.Is(err, ErrUnknown) {
+	if errors.Is(err, ErrOutcomeUnknown) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 
 // step makes an exchange, behind the one before if that has no answer.
@@ -99,7 +99,7 @@ func (c *consumer) flight(woken bool) *flight {
 	for _, s := range c.carry[:n] {
 		switch {
 		case s.unsure && !s.trusted(now):
-			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
+			s.resolve(fmt.Errorf("%w: %w", ErrOutcomeUnknown, ErrLost))
 		case s.nack:
 			f.nacks = append(f.nacks, s)
 		case s.kept == 0:
@@ -183,7 +183,7 @@ func (c *consumer) fly(f *flight) error {
 		c.mu.Unlock()
 		return c.land(f, got)
 	}
-	perhaps := errors.Is(err, ErrUnknown) || c.pending == f
+	perhaps := errors.Is(err, ErrOutcomeUnknown) || c.pending == f
 	c.pending = nil
 	switch {
 	case perhaps && f.Age() < repeats:
@@ -225,7 +225,7 @@ func (c *consumer) land(f *flight, got send.Answer) error {
 	}
 	if err != nil || len(all) < 5 {
 		c.later(f, true)
-		return fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errAnswer)
 	}
 	wait, err := all[0].AsInt64()
 	settled, bad := all[1].ToString()
@@ -234,7 +234,7 @@ func (c *consumer) land(f *flight, got send.Answer) error {
 	terms, evil := all[4].ToString()
 	if err = errors.Join(err, bad, worse, worst, evil); err != nil || len(settled) != f.settles() {
 		c.later(f, true)
-		return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(errAnswer, err))
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(errAnswer, err))
 	}
 	now, i := time.Now(), 0
 	c.each(f, func(s *settle) {

@@ -180,7 +180,7 @@ func waitsOf(backoff func(attempt int) time.Duration, log *slog.Logger) ([]time.
 			continue
 		}
 		if again, _ := waitOf(backoff, i+1, log); again != waits[i] {
-			return nil, fmt.Errorf("%w: the backoff of attempt %d is %v one time and %v another", ErrOption, i+1, waits[i], again)
+			return nil, fmt.Errorf("%w: the backoff of attempt %d is %v one time and %v another", ErrInvalidArgument, i+1, waits[i], again)
 		}
 	}
 	n := len(waits)
@@ -203,7 +203,7 @@ func waitOf(backoff func(attempt int) time.Duration, attempt int, log *slog.Logg
 }
 
 // Terms returns the terms of the queue. Those that no consumer and no [Queue.SetTerms] has given
-// are zero. Cost: one script call. Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; those
+// are zero. Cost: one script call. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those
 // of Redis.
 func (q *Queue[T]) Terms(ctx context.Context) (Terms, error) {
 	t, err := look(ctx, q, statsScript, func(all []string) (Terms, error) {

@@ -231,9 +231,9 @@ func TestBackoffThatIsAnotherEachTimeIsRefused(t *testing.T) {
 	r := rigOn(t, miniredisClient(t))
 	random := WithBackoff(func(int) time.Duration { return time.Second + rand.N(time.Hour) })
 	_, err := r.with(random).Poll(t.Context())
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Add(t.Context(), "a", random)
-	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestDefaultBackoffDoubles up to ten minutes, a tenth more or less.

@@ -33,7 +33,7 @@ func (m *Message[T]) Detach(ctx context.Context, d time.Duration) error {
 
 // Ack acknowledges the delivery that has the token, whichever process took it. That process is
 // told by its next renewal, with [ErrLost]. Errors: [ErrLost] if the message is not in that delivery any more;
-// [ErrUnknown] if the answer was lost: the message may be acknowledged; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
+// [ErrOutcomeUnknown] if the answer was lost: the message may be acknowledged; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 // Cost: one script call, shared with what else this process says of the queue.
 func (q *Queue[T]) Ack(ctx context.Context, token string) error {
 	return q.byToken(ctx, "acknowledge", token, &settle{nack: true, delay: done})
@@ -93,7 +93,7 @@ var tokens = regexp.MustCompile(`^[1-9][0-9]{0,18}:[1-9][0-9]{0,8}:[1-9][0-9]{0,
 // tokenOf returns what is known of the delivery that has a token.
 func (q *Queue[T]) tokenOf(token string) (*delivery, error) {
 	if !tokens.MatchString(token) {
-		return nil, fmt.Errorf("%w: %q is no token of a message", ErrOption, token)
+		return nil, fmt.Errorf("%w: %q is no token of a message", ErrInvalidArgument, token)
 	}
 	parts := strings.Split(token, ":")
 	d := &delivery{member: token, taken: time.Now(), begun: true}

@@ -58,8 +58,8 @@ func TestTokenSettlesADeliveryOfAnotherProcess(t *testing.T) {
 		}
 		require.Equal(t, "acked", outcomes.told()[0])
 		for _, token := range []string{"", "1", "1:1", "1:1:1:x", "1:1:1:1:1", "0:1:1:1"} {
-			require.ErrorIs(t, other.Ack(t.Context(), token), ErrOption)
-			require.ErrorIs(t, other.Extend(t.Context(), token, time.Minute), ErrOption)
+			require.ErrorIs(t, other.Ack(t.Context(), token), ErrInvalidArgument)
+			require.ErrorIs(t, other.Extend(t.Context(), token, time.Minute), ErrInvalidArgument)
 		}
 		r.leaves()
 	})

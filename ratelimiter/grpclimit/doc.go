@@ -36,7 +36,7 @@
 // for an answer is bounded, by half a second unless [Timeout] says otherwise. A
 // limiter made with ratelimiter.WithFallback decides by itself then; a refusal by
 // ratelimiter.Closed, which is nobody's quota, is Unavailable, too. An argument
-// that cannot be used (ratelimiter.ErrOption) is no outage: it ends the call with
+// that cannot be used (ratelimiter.ErrInvalidArgument) is no outage: it ends the call with
 // Internal, whatever was chosen; nor is a limiter that is not the expected one,
 // which FailOpen lets nobody through for. A client that goes away before the decision
 // takes nothing.

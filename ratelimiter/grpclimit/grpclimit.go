@@ -28,13 +28,13 @@ type Limit struct {
 // finds for it. failure says what happens to calls about which nobody can
 // decide. It asks nobody, so a limiter without a rate shows with the first call.
 //
-// Errors: [ratelimiter.ErrOption], for a nil limiter, a nil failure and options
-// that cannot be used. A key that cannot be used is an ErrOption of each call.
+// Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a nil failure and options
+// that cannot be used. A key that cannot be used is an ErrInvalidArgument of each call.
 func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...Option) (*Limit, error) {
 	l := &Limit{key: key, failure: failure, settings: defaults()}
 	for _, o := range opts {
 		if o == nil {
-			return nil, fmt.Errorf("grpclimit: %w: a nil option", ratelimiter.ErrOption)
+			return nil, fmt.Errorf("grpclimit: %w: a nil option", ratelimiter.ErrInvalidArgument)
 		}
 		if err := o.apply(&l.settings); err != nil {
 			return nil, fmt.Errorf("grpclimit: %w", err)
@@ -43,9 +43,9 @@ func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...O
 	l.limits = append([]*ratelimiter.Limiter{lim}, l.more...)
 	switch {
 	case slices.Contains(l.limits, nil):
-		return nil, fmt.Errorf("grpclimit: %w: a nil limiter", ratelimiter.ErrOption)
+		return nil, fmt.Errorf("grpclimit: %w: a nil limiter", ratelimiter.ErrInvalidArgument)
 	case failure == nil:
-		return nil, fmt.Errorf("grpclimit: %w: no failure: use FailOpen or FailClosed", ratelimiter.ErrOption)
+		return nil, fmt.Errorf("grpclimit: %w: no failure: use FailOpen or FailClosed", ratelimiter.ErrInvalidArgument)
 	}
 	return l, nil
 }
@@ -102,7 +102,7 @@ func (l *Limit) admit(ctx context.Context, method string) error {
 	}
 	key, err := l.key.Of(request(ctx, method))
 	switch {
-	case errors.Is(err, ratelimiter.ErrOption):
+	case errors.Is(err, ratelimiter.ErrInvalidArgument):
 		return misused()
 	case err != nil:
 		return status.Error(codes.InvalidArgument, "it cannot be told whose call this is")
@@ -143,7 +143,7 @@ func (l *Limit) outcome(ctx context.Context, method string, decisions []ratelimi
 		return exceeded(nil, 0)
 	case ctx.Err() != nil:
 		return status.FromContextError(ctx.Err()).Err()
-	case errors.Is(err, ratelimiter.ErrOption):
+	case errors.Is(err, ratelimiter.ErrInvalidArgument):
 		return misused()
 	}
 	return l.failure(ctx, method, err)

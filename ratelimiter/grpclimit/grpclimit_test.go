@@ -197,7 +197,7 @@ func TestOneLimitInShadow(t *testing.T) {
 		return err == nil && d.Remaining == 0
 	}, time.Minute, time.Millisecond)
 	_, err := grpclimit.New(live, byUser, grpclimit.FailOpen, grpclimit.AlsoShadow(nil))
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 }
 
 func TestWhatACallCosts(t *testing.T) {
@@ -325,7 +325,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 		"no time": {l, grpclimit.FailOpen, grpclimit.Timeout(0)},
 	} {
 		_, err := grpclimit.New(of.l, byUser, of.failure, of.opt)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "grpclimit: "), name)
 	}
 }

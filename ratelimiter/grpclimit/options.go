@@ -10,7 +10,7 @@ import (
 )
 
 // An Option changes what [New] returns. One that cannot be used is an error of
-// New that wraps [ratelimiter.ErrOption].
+// New that wraps [ratelimiter.ErrInvalidArgument].
 type Option interface{ apply(*settings) error }
 
 // settings are what options set.
@@ -47,7 +47,7 @@ func Also(more ...*ratelimiter.Limiter) Option {
 func AlsoShadow(more ...*ratelimiter.Limiter) Option {
 	return option(func(s *settings) error {
 		if slices.Contains(more, nil) {
-			return fmt.Errorf("%w: AlsoShadow of nil", ratelimiter.ErrOption)
+			return fmt.Errorf("%w: AlsoShadow of nil", ratelimiter.ErrInvalidArgument)
 		}
 		s.tried = append(s.tried, more...)
 		return nil
@@ -60,7 +60,7 @@ func AlsoShadow(more ...*ratelimiter.Limiter) Option {
 func Cost(cost func(ctx context.Context, method string) int64) Option {
 	return option(func(s *settings) error {
 		if cost == nil {
-			return fmt.Errorf("%w: Cost of nil", ratelimiter.ErrOption)
+			return fmt.Errorf("%w: Cost of nil", ratelimiter.ErrInvalidArgument)
 		}
 		s.cost = cost
 		return nil
@@ -73,7 +73,7 @@ func Cost(cost func(ctx context.Context, method string) int64) Option {
 func Timeout(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d <= 0 {
-			return fmt.Errorf("%w: a timeout of %v: it must be positive", ratelimiter.ErrOption, d)
+			return fmt.Errorf("%w: a timeout of %v: it must be positive", ratelimiter.ErrInvalidArgument, d)
 		}
 		s.timeout = d
 		return nil

@@ -28,7 +28,7 @@ import (
 // whose Cost was 0, one that a limiter's fallback or [FailOpen] let through, one
 // that is only served because of [Shadow].
 //
-// Errors: [ErrNoDecision]; [ratelimiter.ErrOption] for n below 0;
+// Errors: [ErrNoDecision]; [ratelimiter.ErrInvalidArgument] for n below 0;
 // [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
 func Charge(ctx context.Context, n int64) error {
 	t, ok := ctx.Value(ticketKey{}).(*ticket)
@@ -36,7 +36,7 @@ func Charge(ctx context.Context, n int64) error {
 	case !ok:
 		return fmt.Errorf("httplimit: charge: %w", ErrNoDecision)
 	case n < 0:
-		return fmt.Errorf("httplimit: charge: %w: %d tokens", ratelimiter.ErrOption, n)
+		return fmt.Errorf("httplimit: charge: %w: %d tokens", ratelimiter.ErrInvalidArgument, n)
 	case !t.refundable():
 		return nil
 	}
@@ -90,7 +90,7 @@ func (t *ticket) settle(ctx context.Context, n int64) error {
 	for i := range t.buckets {
 		all.Go(func() {
 			errs[i] = t.buckets[i].Settle(ctx, t.bill.paid[i], n)
-			if errs[i] == nil || errors.Is(errs[i], ratelimiter.ErrUnknown) || ctx.Err() != nil {
+			if errs[i] == nil || errors.Is(errs[i], ratelimiter.ErrOutcomeUnknown) || ctx.Err() != nil {
 				t.bill.paid[i] = n
 			}
 		})

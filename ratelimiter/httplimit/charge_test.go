@@ -34,7 +34,7 @@ func TestAChargeIsOfTheWholeRequest(t *testing.T) {
 			assert.NoError(t, httplimit.Charge(ctx, c.whole))
 			assert.Equal(t, c.left, left(t, l.For("u")), "after %d in all", c.whole)
 		}
-		assert.ErrorIs(t, httplimit.Charge(ctx, -1), ratelimiter.ErrOption)
+		assert.ErrorIs(t, httplimit.Charge(ctx, -1), ratelimiter.ErrInvalidArgument)
 	}))
 	require.Equal(t, http.StatusOK, serve(h, request("u")).Code)
 	assert.Equal(t, httplimit.Charged, seen.all[1].Outcome)
@@ -132,14 +132,14 @@ func TestAChargeWhoseReplyIsLostIsNotMadeTwice(t *testing.T) {
 	ofBucket := func(cmd []string) bool { return slices.Contains(cmd, l.Name()+":{u}") }
 	h := limit(t, l, httplimit.Observe(seen.observe))(charging(func(ctx context.Context) {
 		proxy.DropReply(ofBucket, 1)
-		assert.ErrorIs(t, httplimit.Charge(ctx, 30), ratelimiter.ErrUnknown)
+		assert.ErrorIs(t, httplimit.Charge(ctx, 30), ratelimiter.ErrOutcomeUnknown)
 		assert.NoError(t, httplimit.Charge(ctx, 30))
 		assert.EqualValues(t, 70, left(t, l.For("u")))
 		assert.NoError(t, httplimit.Charge(ctx, 40))
 	}))
 	require.Equal(t, http.StatusOK, serve(h, request("u")).Code)
 	assert.EqualValues(t, 60, left(t, l.For("u")))
-	assert.ErrorIs(t, seen.all[1].Err, ratelimiter.ErrUnknown)
+	assert.ErrorIs(t, seen.all[1].Err, ratelimiter.ErrOutcomeUnknown)
 }
 
 // net/http removes a form's files by the request that it made, and logs tell

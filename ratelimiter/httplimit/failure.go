@@ -42,7 +42,7 @@ func FailWith(serve func(w http.ResponseWriter, r *http.Request, next http.Handl
 }
 
 func misconfigured(err error) bool {
-	for _, own := range []error{ratelimiter.ErrOption, ratelimiter.ErrOtherRate, ratelimiter.ErrOtherAlgorithm} {
+	for _, own := range []error{ratelimiter.ErrInvalidArgument, ratelimiter.ErrOtherRate, ratelimiter.ErrOtherAlgorithm} {
 		if errors.Is(err, own) {
 			return true
 		}
@@ -54,7 +54,7 @@ type failure func(http.ResponseWriter, *http.Request, http.Handler, error)
 
 func (f failure) check() error {
 	if f == nil {
-		return fmt.Errorf("%w: FailWith of nil", ratelimiter.ErrOption)
+		return fmt.Errorf("%w: FailWith of nil", ratelimiter.ErrInvalidArgument)
 	}
 	return nil
 }

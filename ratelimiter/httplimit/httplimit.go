@@ -18,7 +18,7 @@ import (
 //
 // It asks nobody, so a limiter without a rate shows with the first request.
 // What it returns may be used for any number of handlers, which share the
-// limit. Errors: [ratelimiter.ErrOption], for a nil limiter, a zero or unusable
+// limit. Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a zero or unusable
 // key, a nil failure and options that cannot be used.
 func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
 	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, silence: silence{began: time.Now()}, settings: settings{
@@ -55,17 +55,17 @@ func (m *middleware) check() error {
 	m.limits = append(m.limits, m.more...)
 	switch {
 	case slices.Contains(m.limits, nil):
-		return fmt.Errorf("%w: a nil limiter", ratelimiter.ErrOption)
+		return fmt.Errorf("%w: a nil limiter", ratelimiter.ErrInvalidArgument)
 	case m.key.bad != nil:
 		return m.key.bad
 	case m.key.of == nil:
-		return fmt.Errorf("%w: no key: use ByIP, ByHeader or By", ratelimiter.ErrOption)
+		return fmt.Errorf("%w: no key: use ByIP, ByHeader or By", ratelimiter.ErrInvalidArgument)
 	case m.failure == nil:
-		return fmt.Errorf("%w: no failure: use FailOpen, FailClosed or FailWith", ratelimiter.ErrOption)
+		return fmt.Errorf("%w: no failure: use FailOpen, FailClosed or FailWith", ratelimiter.ErrInvalidArgument)
 	case m.shadow && len(m.observers) == 0:
-		return fmt.Errorf("%w: Shadow without Observe would show nothing", ratelimiter.ErrOption)
+		return fmt.Errorf("%w: Shadow without Observe would show nothing", ratelimiter.ErrInvalidArgument)
 	case m.aliases != nil && len(m.aliases) != len(m.limits):
-		return fmt.Errorf("%w: %d policy names for %d limits", ratelimiter.ErrOption, len(m.aliases), len(m.limits))
+		return fmt.Errorf("%w: %d policy names for %d limits", ratelimiter.ErrInvalidArgument, len(m.aliases), len(m.limits))
 	}
 	return m.failure.check()
 }

@@ -311,7 +311,7 @@ func TestWhatNewRefuses(t *testing.T) {
 		"an empty failure": func() (func(http.Handler) http.Handler, error) { return httplimit.New(l, key, httplimit.FailWith(nil)) },
 	} {
 		m, err := try()
-		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		assert.Nil(t, m, name)
 	}
 	for name, o := range map[string]httplimit.Option{
@@ -323,7 +323,7 @@ func TestWhatNewRefuses(t *testing.T) {
 		"jitter of less than a second": httplimit.WithRetryJitter(time.Second - 1),
 	} {
 		_, err := httplimit.New(l, key, open, o)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 	}
 }
 

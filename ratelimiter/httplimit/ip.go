@@ -23,7 +23,7 @@ func ByIP(opts ...IPOption) Key {
 	p := &ipKey{v6: 64, hops: forwardedForX}
 	for _, o := range opts {
 		if o == nil {
-			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrOption)}
+			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrInvalidArgument)}
 		}
 		if err := o.applyIP(p); err != nil {
 			return Key{bad: err}
@@ -52,7 +52,7 @@ func TrustProxies(addresses ...string) IPOption {
 		for _, text := range addresses {
 			prefix, err := parsePrefix(text)
 			if err != nil {
-				return fmt.Errorf("%w: trusted proxy %q is no address and no prefix", ratelimiter.ErrOption, text)
+				return fmt.Errorf("%w: trusted proxy %q is no address and no prefix", ratelimiter.ErrInvalidArgument, text)
 			}
 			p.proxies = append(p.proxies, prefix)
 		}
@@ -85,7 +85,7 @@ func ReadForwarded() IPOption {
 func IPv6Prefix(bits int) IPOption {
 	return ipOption(func(p *ipKey) error {
 		if bits < 1 || bits > 128 {
-			return fmt.Errorf("%w: an IPv6 prefix of %d bits: from 1 to 128", ratelimiter.ErrOption, bits)
+			return fmt.Errorf("%w: an IPv6 prefix of %d bits: from 1 to 128", ratelimiter.ErrInvalidArgument, bits)
 		}
 		p.v6 = bits
 		return nil

@@ -107,9 +107,9 @@ func TestIPOptionsThatCannotBeUsed(t *testing.T) {
 		"nil":                  nil,
 	} {
 		_, err := New(&ratelimiter.Limiter{}, ByIP(o), FailOpen)
-		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 		_, err = ByIP(o).Of(from("192.0.2.1:1", xff))
-		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestHeaderAndOwnKeys(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoKey)
 	for _, bad := range []Key{{}, By(nil), ByHeader(""), ByHeader("User", nil)} {
 		_, err = bad.Of(from("", "Other"))
-		assert.ErrorIs(t, err, ratelimiter.ErrOption)
+		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	}
 }
 

@@ -22,14 +22,14 @@ type Key struct {
 // Of returns the key of a request. Functions given to [By] can use it to fall back
 // from one kind of key to another; they should tell the kinds apart by a prefix.
 //
-// Errors: [ErrNoKey]; those of the function; [ratelimiter.ErrOption] of a Key
+// Errors: [ErrNoKey]; those of the function; [ratelimiter.ErrInvalidArgument] of a Key
 // that [New] would refuse.
 func (k Key) Of(r *http.Request) (string, error) {
 	switch {
 	case k.bad != nil:
 		return "", k.bad
 	case k.of == nil:
-		return "", fmt.Errorf("%w: a zero Key", ratelimiter.ErrOption)
+		return "", fmt.Errorf("%w: a zero Key", ratelimiter.ErrInvalidArgument)
 	}
 	key, err := k.of(r)
 	if err == nil && key == "" {
@@ -53,7 +53,7 @@ func (k Key) told(key string) string {
 // be hashed before.
 func By(of func(*http.Request) (string, error)) Key {
 	if of == nil {
-		return Key{bad: fmt.Errorf("%w: By of nil", ratelimiter.ErrOption)}
+		return Key{bad: fmt.Errorf("%w: By of nil", ratelimiter.ErrInvalidArgument)}
 	}
 	return Key{of: of, kind: "own"}
 }
@@ -66,7 +66,7 @@ func By(of func(*http.Request) (string, error)) Key {
 // something that knows the values.
 func ByHeader(name string, opts ...HeaderOption) Key {
 	if name == "" {
-		return Key{bad: fmt.Errorf("%w: ByHeader of an empty name", ratelimiter.ErrOption)}
+		return Key{bad: fmt.Errorf("%w: ByHeader of an empty name", ratelimiter.ErrInvalidArgument)}
 	}
 	h := headerKey{name: http.CanonicalHeaderKey(name), spell: func(value string) string {
 		sum := sha256.Sum256([]byte(value))
@@ -74,7 +74,7 @@ func ByHeader(name string, opts ...HeaderOption) Key {
 	}}
 	for _, o := range opts {
 		if o == nil {
-			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrOption)}
+			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrInvalidArgument)}
 		}
 		o.applyHeader(&h)
 	}

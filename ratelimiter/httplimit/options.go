@@ -11,7 +11,7 @@ import (
 )
 
 // An Option changes what [New] returns. One that cannot be used is an error of
-// New that wraps [ratelimiter.ErrOption].
+// New that wraps [ratelimiter.ErrInvalidArgument].
 type Option interface{ apply(*settings) error }
 
 // settings are what options set.
@@ -39,7 +39,7 @@ const defaultTimeout = 500 * time.Millisecond
 func (s *settings) configure(opts []Option) error {
 	for _, o := range opts {
 		if o == nil {
-			return fmt.Errorf("%w: a nil option", ratelimiter.ErrOption)
+			return fmt.Errorf("%w: a nil option", ratelimiter.ErrInvalidArgument)
 		}
 		if err := o.apply(s); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (o option) apply(s *settings) error { return o(s) }
 func given(name string, missing bool, set func(*settings)) Option {
 	return option(func(s *settings) error {
 		if missing {
-			return fmt.Errorf("%w: %s of nil", ratelimiter.ErrOption, name)
+			return fmt.Errorf("%w: %s of nil", ratelimiter.ErrInvalidArgument, name)
 		}
 		set(s)
 		return nil
@@ -85,7 +85,7 @@ func AlsoShadow(limits ...*ratelimiter.Limiter) Option {
 func PolicyNames(names ...string) Option {
 	return option(func(s *settings) error {
 		if slices.Contains(names, "") {
-			return fmt.Errorf("%w: an empty policy name", ratelimiter.ErrOption)
+			return fmt.Errorf("%w: an empty policy name", ratelimiter.ErrInvalidArgument)
 		}
 		s.aliases = names
 		return nil
@@ -97,7 +97,7 @@ func PolicyNames(names ...string) Option {
 func Headers(f HeaderFormat) Option {
 	return option(func(s *settings) error {
 		if f < Draft11 || f > None {
-			return fmt.Errorf("%w: %v is none of Draft11, Legacy, None", ratelimiter.ErrOption, f)
+			return fmt.Errorf("%w: %v is none of Draft11, Legacy, None", ratelimiter.ErrInvalidArgument, f)
 		}
 		s.headers = f
 		return nil
@@ -164,7 +164,7 @@ func Shadow() Option { return given("Shadow", false, func(s *settings) { s.shado
 func Timeout(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d <= 0 {
-			return fmt.Errorf("%w: a timeout of %v: it must be positive", ratelimiter.ErrOption, d)
+			return fmt.Errorf("%w: a timeout of %v: it must be positive", ratelimiter.ErrInvalidArgument, d)
 		}
 		s.timeout = d
 		return nil
@@ -179,7 +179,7 @@ func Timeout(d time.Duration) Option {
 func WithRetryJitter(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d < time.Second {
-			return fmt.Errorf("%w: a jitter of %v: Retry-After is in seconds", ratelimiter.ErrOption, d)
+			return fmt.Errorf("%w: a jitter of %v: Retry-After is in seconds", ratelimiter.ErrInvalidArgument, d)
 		}
 		s.jitter = d
 		return nil

@@ -73,7 +73,7 @@ func TestOneLimitInShadow(t *testing.T) {
 	granted, refused := o.of(live, false)
 	assert.Equal(t, []int{8, 4}, []int{granted, refused})
 	_, err := httplimit.New(live, httplimit.ByIP(), httplimit.FailOpen, httplimit.AlsoShadow(nil))
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 }
 
 func TestALimitInShadowHearsOfChargesAndRefunds(t *testing.T) {

@@ -66,7 +66,7 @@ func TestRefusesAnUnusableNameEverywhere(t *testing.T) {
 			t.Parallel()
 			r, p := watchedRig(t, c.change)
 			for op, err := range everyOperation(t.Context(), redissonlimiter.New(r.e, c.name)) {
-				require.ErrorIs(t, err, ratelimiter.ErrOption, op)
+				require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, op)
 				require.ErrorContains(t, err, op+": ")
 				require.ErrorContains(t, err, `rate limiter "`+c.name+`"`)
 				require.ErrorContains(t, err, "empty name")
@@ -81,7 +81,7 @@ func TestRefusesAContextThatCannotBeUsed(t *testing.T) {
 	r, p := watchedRig(t)
 	//lint:ignore SA1012 nil is what is tested
 	for op, err := range everyOperation(nil, r.Limiter) {
-		require.ErrorIs(t, err, ratelimiter.ErrOption, op)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, op)
 		require.ErrorContains(t, err, "nil context", op)
 	}
 	gone := errors.New("gone")
@@ -112,13 +112,13 @@ func TestRefusesNumbersOfPermits(t *testing.T) {
 	ctx := t.Context()
 	for _, n := range []int64{0, -1, math.MinInt64, 1 << 32, math.MaxInt64} {
 		_, err := r.Take(ctx, n)
-		require.ErrorIs(t, err, ratelimiter.ErrOption, n)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, n)
 		_, err = r.AllowN(ctx, n)
-		require.ErrorIs(t, err, ratelimiter.ErrOption, n)
-		require.ErrorIs(t, r.WaitN(ctx, n), ratelimiter.ErrOption, n)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, n)
+		require.ErrorIs(t, r.WaitN(ctx, n), ratelimiter.ErrInvalidArgument, n)
 	}
 	for _, n := range []int64{0, -1, math.MinInt64, 1 << 53, math.MaxInt64} {
-		require.ErrorIs(t, r.Release(ctx, n), ratelimiter.ErrOption, n)
+		require.ErrorIs(t, r.Release(ctx, n), ratelimiter.ErrInvalidArgument, n)
 	}
 	noWordSent(t, p)
 }
@@ -144,15 +144,15 @@ func TestRefusesRates(t *testing.T) {
 		bad := good
 		change(&bad)
 		_, err := r.TrySetRate(ctx, bad)
-		require.ErrorIs(t, err, ratelimiter.ErrOption, what)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, what)
 		require.ErrorContains(t, err, what)
-		require.ErrorIs(t, r.SetRate(ctx, bad), ratelimiter.ErrOption, what)
+		require.ErrorIs(t, r.SetRate(ctx, bad), ratelimiter.ErrInvalidArgument, what)
 		_, err = r.UpdateRate(ctx, bad)
-		require.ErrorIs(t, err, ratelimiter.ErrOption, what)
+		require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, what)
 	}
-	require.ErrorIs(t, r.SetRate(ctx, good, nil), ratelimiter.ErrOption)
+	require.ErrorIs(t, r.SetRate(ctx, good, nil), ratelimiter.ErrInvalidArgument)
 	_, err := r.UpdateRate(ctx, good, nil)
-	require.ErrorIs(t, err, ratelimiter.ErrOption)
+	require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument)
 	noWordSent(t, p)
 }
 

@@ -37,7 +37,7 @@ func (l *Limiter) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, ratelimiter.ErrUnknown) && l.e.Open() != nil {
+	if errors.Is(err, ratelimiter.ErrOutcomeUnknown) && l.e.Open() != nil {
 		err = fmt.Errorf("%w: %w", ratelimiter.ErrClosed, err) // Close has cut it short
 	}
 	return fmt.Errorf("rate limiter %q: %s: %w", l.name, op, err)

@@ -17,7 +17,7 @@ import (
 //
 // Errors of all: [ratelimiter.ErrNoRate]; [ratelimiter.ErrOtherAlgorithm], for
 // a name that belongs to a [ratelimiter.Limiter] or to no limiter;
-// [ratelimiter.ErrOption]; [ratelimiter.ErrUnknown], if the reply was lost and
+// [ratelimiter.ErrInvalidArgument]; [ratelimiter.ErrOutcomeUnknown], if the reply was lost and
 // the request is not one that can be sent again; ctx's error and cause;
 // [ratelimiter.ErrClosed]; Redis' and the network's.
 type Limiter struct {

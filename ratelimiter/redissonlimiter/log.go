@@ -71,7 +71,7 @@ func (l *slidingLog) take(ctx context.Context, permits int64, entry string) (rat
 	}
 	n, err := answer.AsIntSlice()
 	if err != nil || len(n) != 7 {
-		return ratelimiter.Decision{}, fmt.Errorf("log_take.lua said %v: %w", n, errors.Join(err, ratelimiter.ErrUnknown))
+		return ratelimiter.Decision{}, fmt.Errorf("log_take.lua said %v: %w", n, errors.Join(err, ratelimiter.ErrOutcomeUnknown))
 	}
 	l.seen.Store(n[1])
 	r := Rate{Permits: n[1], Interval: fromServer(n[2], time.Millisecond), Type: ratelimiter.RateType(n[3])}

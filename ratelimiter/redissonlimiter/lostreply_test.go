@@ -100,7 +100,7 @@ func TestLostReplyToAChangeIsUnknownAndNotRepeated(t *testing.T) {
 					r.allowed(3)
 				}
 				drop := p.DropReply(r.script(script), 1, how...)
-				require.ErrorIs(t, c.call(r), ratelimiter.ErrUnknown)
+				require.ErrorIs(t, c.call(r), ratelimiter.ErrOutcomeUnknown)
 				drop.Await(t)
 				require.True(t, c.done(r))
 			})
@@ -146,7 +146,7 @@ func TestCallerWhoLeavesTakesNothing(t *testing.T) {
 			err := <-left
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, gone)
-			require.NotErrorIs(t, err, ratelimiter.ErrUnknown)
+			require.NotErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 			held.Release()
 			p.AwaitCount(t, r.script("log_undo"), 1)
 			require.Eventually(t, func() bool { return r.value(r.valueKey()) == 4 }, soon, 5*time.Millisecond)
@@ -167,7 +167,7 @@ func TestCallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
 	cancel()
 	err := <-left
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+	require.ErrorIs(t, err, ratelimiter.ErrOutcomeUnknown)
 	held.Release()
 	require.Equal(t, "6", r.setting()["rate"])
 }

@@ -44,11 +44,11 @@ func (r Rate) rate() ratelimiter.Rate {
 func (r Rate) check() error {
 	switch {
 	case r.Permits < 1 || r.Permits >= exact:
-		return fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrOption, r.Permits)
+		return fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrInvalidArgument, r.Permits)
 	case r.Type != ratelimiter.Overall && r.Type != ratelimiter.PerClient:
-		return fmt.Errorf("%w: %v is none of Overall, PerClient", ratelimiter.ErrOption, r.Type)
+		return fmt.Errorf("%w: %v is none of Overall, PerClient", ratelimiter.ErrInvalidArgument, r.Type)
 	case r.KeepAlive != 0 && r.KeepAlive < r.Interval:
-		return fmt.Errorf("%w: keep-alive %v: 0, or at least the interval, %v", ratelimiter.ErrOption, r.KeepAlive, r.Interval)
+		return fmt.Errorf("%w: keep-alive %v: 0, or at least the interval, %v", ratelimiter.ErrInvalidArgument, r.KeepAlive, r.Interval)
 	}
 	if err := checkMillis("interval", r.Interval); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (r Rate) check() error {
 // checkMillis refuses what the keys cannot say, rather than to round it.
 func checkMillis(what string, d time.Duration) error {
 	if d < time.Millisecond || d%time.Millisecond != 0 || d > core.LongestLease {
-		return fmt.Errorf("%w: %s %v: whole milliseconds, from 1ms to %v", ratelimiter.ErrOption, what, d, core.LongestLease)
+		return fmt.Errorf("%w: %s %v: whole milliseconds, from 1ms to %v", ratelimiter.ErrInvalidArgument, what, d, core.LongestLease)
 	}
 	return nil
 }

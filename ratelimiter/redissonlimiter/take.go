@@ -37,7 +37,7 @@ func (l *Limiter) AllowN(ctx context.Context, n int64) (bool, error) {
 // expired since the last request, and, if it refuses, with n. Wire: ZADD
 // {name}:permits, SET {name}:value, and the keep-alive's PEXPIRE of all keys.
 // Errors: see [Limiter]; [ratelimiter.ErrExceedsBurst] if n is more than the rate's
-// permits; [ratelimiter.ErrOption] if it is above 2^32-1. Source: RRateLimiter.tryAcquire.
+// permits; [ratelimiter.ErrInvalidArgument] if it is above 2^32-1. Source: RRateLimiter.tryAcquire.
 func (l *Limiter) Take(ctx context.Context, n int64) (ratelimiter.Decision, error) {
 	d, err := l.take(ctx, n)
 	l.decided(ctx, n, d, err)
@@ -47,7 +47,7 @@ func (l *Limiter) Take(ctx context.Context, n int64) (ratelimiter.Decision, erro
 func (l *Limiter) take(ctx context.Context, n int64) (ratelimiter.Decision, error) {
 	var bad error
 	if n < 1 || n > maxPermits {
-		bad = fmt.Errorf("%w: %d permits: from 1 to %d", ratelimiter.ErrOption, n, maxPermits)
+		bad = fmt.Errorf("%w: %d permits: from 1 to %d", ratelimiter.ErrInvalidArgument, n, maxPermits)
 	}
 	if err := l.ready(ctx, bad); err != nil {
 		return ratelimiter.Decision{}, err
@@ -60,7 +60,7 @@ func (l *Limiter) take(ctx context.Context, n int64) (ratelimiter.Decision, erro
 	)
 	_, left, answered := send.Await(l.e.Sender, ctx, 0, func() (struct{}, error) {
 		d, err = l.log.take(ctx, n, entry)
-		if !first.CompareAndSwap(false, true) && (d.Allowed || errors.Is(err, ratelimiter.ErrUnknown)) {
+		if !first.CompareAndSwap(false, true) && (d.Allowed || errors.Is(err, ratelimiter.ErrOutcomeUnknown)) {
 			_ = l.log.undo(context.WithoutCancel(ctx), n, entry) // what this cannot give back expires
 		}
 		return struct{}{}, nil
@@ -111,7 +111,7 @@ func (l *Limiter) peek(ctx context.Context) (ratelimiter.Decision, error) {
 func (l *Limiter) Release(ctx context.Context, n int64) error {
 	var bad error
 	if n < 1 || n >= exact {
-		bad = fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrOption, n)
+		bad = fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrInvalidArgument, n)
 	}
 	_, err := once(ctx, l, bad, func() (int64, error) { return l.log.release(ctx, n) })
 	return l.failed("release", err)

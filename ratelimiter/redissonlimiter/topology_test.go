@@ -44,7 +44,7 @@ func TestOnACluster(t *testing.T) {
 	}
 	for _, name := range []string{"a}b", "a{b", "a{}b", "{}x", "a}b{c}"} {
 		for op, err := range everyOperation(t.Context(), redissonlimiter.New(r.e, name)) {
-			require.ErrorIs(t, err, ratelimiter.ErrOption, "%s of %s", op, name)
+			require.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, "%s of %s", op, name)
 			require.ErrorIs(t, err, keys.ErrSlot, "%s of %s", op, name)
 		}
 	}

@@ -82,7 +82,7 @@ func (h *hub) send(_ string, b batch) error {
 	if lost == nil && len(back) == len(b) {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", core.ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
+	return fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
 }
 
 // follow makes an exchange by the rules in force, also if one has just changed.

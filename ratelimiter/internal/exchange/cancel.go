@@ -79,7 +79,7 @@ func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
 	}
 	back, err = answer.AsIntSlice()
 	if err != nil || len(back) != len(all) && len(back) > 0 {
-		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, core.ErrUnknown))
+		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, core.ErrOutcomeUnknown))
 	}
 	return back, nil
 }

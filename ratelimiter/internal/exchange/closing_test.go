@@ -35,7 +35,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 	}{
 		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{core.ErrClosed}},
 		"refunds": {asks(bucket.Refund, bucket.Refund), []string{"decide.lua"}, nil},
-		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{core.ErrUnknown, core.ErrClosed}},
+		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{core.ErrOutcomeUnknown, core.ErrClosed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 				assert.ErrorIs(t, err, want)
 			}
 			if len(c.errs) < 2 {
-				assert.NotErrorIs(t, err, core.ErrUnknown)
+				assert.NotErrorIs(t, err, core.ErrOutcomeUnknown)
 			}
 			if c.errs == nil {
 				assert.NoError(t, err)

@@ -182,7 +182,7 @@ var (
 
 // Said reports whether err is something that the server has said about a rule.
 func Said(err error) bool {
-	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, core.ErrOption)
+	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, core.ErrInvalidArgument)
 }
 
 // told returns the server's error in words of this package.
@@ -200,7 +200,7 @@ func parseRule(text string) (*bucket.Rule, error) {
 	case errors.Is(err, bucket.ErrFormat):
 		return nil, ErrOtherAlgorithm
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", core.ErrOption, err)
+		return nil, fmt.Errorf("%w: %w", core.ErrInvalidArgument, err)
 	}
 	return r, nil
 }

@@ -154,7 +154,7 @@ func (x *exchange) take(e *locking.Engine) (done bool, err error) {
 	case answer.IsString():
 		text, err := answer.ToString()
 		if err != nil || len(text) != 4*bucket.Width {
-			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, core.ErrUnknown))
+			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, core.ErrOutcomeUnknown))
 		}
 		m.q, m.t = bucket.Unpack(text, 2)*m.PerToken+bucket.Unpack(text, 3), bucket.Unpack(text, 1)
 		x.now, only.k = m.t, only.calls
@@ -162,7 +162,7 @@ func (x *exchange) take(e *locking.Engine) (done bool, err error) {
 	}
 	numbers, err := answer.AsIntSlice()
 	if err != nil || len(numbers) != 4 {
-		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, core.ErrUnknown))
+		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, core.ErrOutcomeUnknown))
 	}
 	m.q, m.t, x.now, only.k = numbers[0], numbers[1], numbers[2], numbers[3]
 	return true, nil
@@ -180,7 +180,7 @@ func (x *exchange) decide(e *locking.Engine) error {
 	case err == nil && len(numbers) == 1:
 		return errStale
 	case err != nil || len(numbers) != 1+3*len(x.keys)+len(x.runs):
-		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, core.ErrUnknown))
+		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, core.ErrOutcomeUnknown))
 	}
 	x.read(numbers)
 	return nil

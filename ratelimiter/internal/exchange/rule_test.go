@@ -204,7 +204,7 @@ func TestWhatIsNoRule(t *testing.T) {
 		strings.Replace(good, " 5 0 ", " 9007199254740993 0 ", 1),
 	} {
 		_, err := parseRule(text)
-		assert.ErrorIs(t, err, core.ErrOption, "%q", text)
+		assert.ErrorIs(t, err, core.ErrInvalidArgument, "%q", text)
 		assert.Contains(t, err.Error(), text)
 	}
 }
@@ -239,7 +239,7 @@ func FuzzParseRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseRule(text)
 		if err != nil {
-			require.True(t, errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, core.ErrOption), "%v", err)
+			require.True(t, errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, core.ErrInvalidArgument), "%v", err)
 			return
 		}
 		require.Equal(t, text, r.Stored)

@@ -67,7 +67,7 @@ const quantum = 100 * time.Microsecond
 func await[A any](ctx context.Context, s *send.Sender, request func() (A, error)) (A, error) {
 	got, err, answered := send.Await(s, ctx, 0, request)
 	if !answered && errors.Is(err, core.ErrClosed) {
-		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
+		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	}
 	return got, err
 }
