@@ -64,6 +64,7 @@ var layers = map[string]layer{
 	"internal/lease":        lease,
 	"internal/wait":         wait,
 	"internal/locking":      locking,
+	"internal/lockkit":      shared,
 	"internal/busy":         testHelp,
 	"internal/embedded":     testHelp,
 	"internal/enginetest":   testHelp,

@@ -14,7 +14,7 @@ import (
 // Option configures a client. A value that cannot be used is an [ErrInvalidArgument]
 // from the constructor that it was given to. Only this module makes options:
 // what they change is internal.
-type Option interface{ Apply(*core.Config) error }
+type Option = core.Option
 
 type option func(*core.Config) error
 

@@ -8,10 +8,14 @@ import (
 
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // MaxValue is how many bytes the value of a leader may have.
 const MaxValue = 64 << 10
@@ -32,9 +36,10 @@ type Election struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Election.
-func New(e *locking.Engine, name string, opts ...Option) *Election {
-	el := &Election{p: newProtocol(e, e.Map(name)), line: fairlock.NewFenced(e, name, kind)}
-	if el.bad = el.line.Unusable(); el.bad == nil {
+func New(c Client, name string, opts ...Option) *Election {
+	e := c.Engine()
+	el := &Election{p: newProtocol(e, e.Map(name))}
+	if el.line, el.bad = lockkit.FairFenced[fairlock.Lock](e, name, kind); el.bad == nil {
 		el.bad = object.Apply(&el.ask, opts, Option.apply)
 	}
 	return el
@@ -76,7 +81,7 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 	if err := el.usable(ctx, value); err != nil {
 		return nil, err
 	}
-	if of, _ := lock.Carried(ctx, el.p.e, el.p.name, kind); of != "" {
+	if of, _ := lockkit.Carried[lock.Hold](ctx, el.p.e, el.p.name, kind); of != "" {
 		return nil, fmt.Errorf("%w: the context carries a term of it", lock.ErrInvalidArgument)
 	}
 	var opts []lock.LockOption
@@ -99,7 +104,7 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 	}
 	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
 	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
-	t.owner = lock.Standing(hold).(*locking.Held).Owner()
+	t.owner = lockkit.Standing(hold).(*locking.Held).Owner()
 	if err = t.begin(ctx); err == nil {
 		return t, nil
 	}

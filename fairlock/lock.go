@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 var _ lock.Locker = (*Lock)(nil)
 
@@ -26,40 +28,17 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.FairLock.
-func New(e *locking.Engine, name string) *Lock { return newLock(e, name, e.Map(name)) }
-
-// NewOrder returns a handle on the fair lock of a key, which no name mapper maps. Its
-// holds are of a kind of their own. It is for package semaphore, whose waiters it orders.
-func NewOrder(e *locking.Engine, key string) *Lock {
-	l := newLock(e, key, key)
-	l.p.kind = locking.KindOrder
-	return l
-}
+func New(c Client, name string) *Lock { return newLock(c.Engine(), name, c.Engine().Map(name)) }
 
 func newLock(e *locking.Engine, name, mapped string) *Lock {
 	return &Lock{p: newProtocol(e, mapped), name: name, bad: object.CheckName(e, mapped)}
 }
 
-// NewFenced returns a handle whose holds have a fencing token, and are of a kind
-// of their own. It is for the other packages of the family.
-func NewFenced(e *locking.Engine, name, kind string) *Lock {
-	l := New(e, name)
-	l.p.kind, l.p.token = kind, keys.LockToken(l.p.name)
-	return l
-}
-
-// Unusable returns why no operation of the lock can be done, nil as a rule. It is for
-// the other packages of the family.
-func (l *Lock) Unusable() error { return l.bad }
-
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
 
-// Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
-
-func (l *Lock) handle() lock.Handle {
-	return lock.Handle{Engine: l.p.e, Key: l.p.Key(), Name: l.name}
+func (l *Lock) handle() lockkit.Handle {
+	return lockkit.Handle{Engine: l.p.e, Key: l.p.Key(), Name: l.name}
 }
 
 // Lock waits for its turn and takes the lock. Whoever was queued before, in any
@@ -89,7 +68,7 @@ func (l *Lock) handle() lock.Handle {
 // [lock.ErrLost] if the answers take longer than the lease.
 // Source: Redisson's fair lock, RedissonFairLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
-	ask, err := lock.Resolve(opts)
+	ask, err := lockkit.Resolve(opts)
 	return l.acquire(ctx, "lock", ask, err)
 }
 
@@ -99,7 +78,7 @@ func (l *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, e
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RedissonFairLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
-	ask, err := lock.ResolveTry(opts)
+	ask, err := lockkit.ResolveTry(opts)
 	return l.acquire(ctx, "try lock", ask, err)
 }
 
@@ -110,7 +89,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 	if err != nil {
 		return nil, l.failed(op, err)
 	}
-	if hold, there, err := lock.Reenter(ctx, l.handle(), ask); there {
+	if hold, there, err := lockkit.Reenter[lock.Hold](ctx, l.handle(), ask); there {
 		return hold, l.failed(op, err)
 	}
 	hold, err := lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
@@ -153,7 +132,7 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
 // [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (lock.Holder, error) {
-	h, err := ask(ctx, l, func() (lock.Holder, error) { return lock.Inspect(ctx, l.p.e, l.p.name) })
+	h, err := ask(ctx, l, func() (lock.Holder, error) { return lockkit.Inspect[lock.Holder](ctx, l.p.e, l.p.name) })
 	return h, l.failed("inspect", err)
 }
 

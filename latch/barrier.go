@@ -31,7 +31,8 @@ type Barrier struct {
 
 // NewBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.Barrier.
-func NewBarrier(e *locking.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
+func NewBarrier(c Client, name string, parties int, opts ...BarrierOption) *Barrier {
+	e := c.Engine()
 	h := e.Shared(barriersKey{}, func() any {
 		h := &barriers{e: e}
 		makeWaiters(e, &h.places, func(name string) protocol { return &barrierProtocol{h, newSite(name)} })
@@ -39,8 +40,8 @@ func NewBarrier(e *locking.Engine, name string, parties int, opts ...BarrierOpti
 		return h
 	}).(*barriers)
 	b := &Barrier{h: h, of: newSite(e.Map(name)), name: name, parties: parties}
-	c, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
-	b.action, b.bad = c.action, cmp.Or(err, object.CheckName(e, b.of.key))
+	given, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
+	b.action, b.bad = given.action, cmp.Or(err, object.CheckName(e, b.of.key))
 	if b.bad == nil && (parties < 1 || parties > math.MaxInt32) {
 		b.bad = fmt.Errorf("%w: %d parties: from 1 to %d", ErrInvalidArgument, parties, math.MaxInt32)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lease"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -24,7 +23,8 @@ type DoubleBarrier struct{ b *Barrier }
 
 // NewDoubleBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.DoubleBarrier.
-func NewDoubleBarrier(e *locking.Engine, name string, parties int) *DoubleBarrier {
+func NewDoubleBarrier(c Client, name string, parties int) *DoubleBarrier {
+	e := c.Engine()
 	return &DoubleBarrier{NewBarrier(e, name, parties)}
 }
 
@@ -92,10 +92,10 @@ type Member struct {
 // begin renews the lease of a party whose generation has opened, and so learns until
 // when it may be trusted.
 func (m *Member) begin(ctx context.Context) error {
-	e := m.d.b.h.e
+	e, as := m.d.b.h.e, (*membership)(m)
 	lease := e.WatchdogTimeout
 	got, err, answered := send.Await(e.Sender, ctx, time.Second, func() (send.Answer, error) {
-		on, args := memberRenewal.Add(nil, nil, m.Key(), m.owner, lease)
+		on, args := memberRenewal.Add(nil, nil, as.Key(), m.owner, lease)
 		return e.Run(context.WithoutCancel(ctx), memberRenewal.Script, on, args)
 	})
 	var said []int64
@@ -104,12 +104,12 @@ func (m *Member) begin(ctx context.Context) error {
 	}
 	switch {
 	case len(said) == 1 && said[0] == 1:
-		m.grant = e.NewGrant(m, m.owner, got.Started, lease, lease/3, watchdog.Instant{}, m)
+		m.grant = e.NewGrant(as, m.owner, got.Started, lease, lease/3, watchdog.Instant{}, as)
 		return nil
 	case len(said) == 1:
 		return fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}
-	e.GiveBackLater(m, m.owner, lease)
+	e.GiveBackLater(as, m.owner, lease)
 	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrOutcomeUnknown, err)
 }
 
@@ -207,7 +207,7 @@ func (m *Member) say(ctx context.Context) (inside int64, err error) {
 		m.mu.Lock()
 		m.doubt = true
 		m.mu.Unlock()
-		e.GiveBackLater(m, m.owner, e.WatchdogTimeout)
+		e.GiveBackLater((*membership)(m), m.owner, e.WatchdogTimeout)
 		return 0, send.Deferred(err)
 	}
 	return said[1], m.heard(said[0] == 1, replayed)
@@ -267,24 +267,27 @@ func (h *barriers) depart(ctx context.Context, of *site, generation, id string) 
 	return said, got.Replayed, err
 }
 
+// membership is the member as its lease sees it.
+type membership Member
+
 // Key returns the kind and the mapped name.
-func (m *Member) Key() core.Key { return core.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
+func (m *membership) Key() core.Key { return core.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
 
 // Renewal returns that of all members.
-func (m *Member) Renewal() *lease.Renewal { return memberRenewal }
+func (m *membership) Renewal() *lease.Renewal { return memberRenewal }
 
 // GiveBack leaves.
-func (m *Member) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
-	said, replayed, err := m.depart(ctx)
+func (m *membership) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
+	said, replayed, err := (*Member)(m).depart(ctx)
 	if err != nil {
 		return lease.Released{}, err
 	}
-	_ = m.heard(said[0] == 1, replayed) // [Member.Err] says it
+	_ = (*Member)(m).heard(said[0] == 1, replayed) // [Member.Err] says it
 	return lease.Released{Held: said[0] == 1}, nil
 }
 
 // Ended handles the end of the lease, or of the client.
-func (m *Member) Ended(cause error) {
+func (m *membership) Ended(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cause == nil && !m.left {

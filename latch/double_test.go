@@ -252,7 +252,7 @@ func TestDoubleBarrierLeaveThatArrivesAfterTheLeaseIsLost(t *testing.T) {
 	require.True(t, a.grant.Finish(core.ErrReleased))
 	r.do("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0])) // as leases that have ended
 	lost := proxy.DropReply(redistest.MatchScript(departScript.Body()), 1, redistest.Silent())
-	a.grant = r.e.NewGrant(a, a.owner, r.e.Now(), 300*time.Millisecond, 0, watchdog.Instant{}, a)
+	a.grant = r.e.NewGrant((*membership)(a), a.owner, r.e.Now(), 300*time.Millisecond, 0, watchdog.Instant{}, (*membership)(a))
 	require.ErrorIs(t, a.Leave(t.Context()), ErrLost)
 	lost.Cancel()
 	require.ErrorIs(t, a.Leave(t.Context()), ErrLost)

@@ -9,10 +9,12 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // most is what a latch can be armed with.
 const most = math.MaxInt32
@@ -29,7 +31,8 @@ type Latch struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Latch.
-func New(e *locking.Engine, name string) *Latch {
+func New(c Client, name string) *Latch {
+	e := c.Engine()
 	key := e.Map(name)
 	h := e.Shared(sharedKey{}, func() any { return newShared(e) }).(*shared)
 	return &Latch{h: h, of: newNames(e.ClientID, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}

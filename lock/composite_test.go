@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -53,19 +54,19 @@ func TestAHoldOfHoldsCarriesThoseInItsPlace(t *testing.T) {
 	require.NoError(t, err)
 	ctx := hold.Context(t.Context())
 	for i, l := range []*Lock{first, second} {
-		kind, carried := Carried(ctx, e, l.p.name, "")
+		kind, carried := lockkit.Carried[Hold](ctx, e, l.p.name, "")
 		require.Same(t, members[i], carried)
 		require.Equal(t, "lock", kind)
-		_, carried = Carried(ctx, e, l.p.name, "read")
+		_, carried = lockkit.Carried[Hold](ctx, e, l.p.name, "read")
 		require.Nil(t, carried)
 	}
-	_, carried := Carried(ctx, e, third.p.name, "")
+	_, carried := lockkit.Carried[Hold](ctx, e, third.p.name, "")
 	require.Nil(t, carried)
 
 	inner, err := first.Lock(ctx)
 	require.NoError(t, err)
 	require.NoError(t, hold.Unlock(t.Context()))
-	_, carried = Carried(ctx, e, first.p.name, "")
+	_, carried = lockkit.Carried[Hold](ctx, e, first.p.name, "")
 	require.Nil(t, carried, "it has ended")
 	require.NoError(t, inner.Err(), "the member's own level has not")
 	require.NoError(t, inner.Unlock(t.Context()))
@@ -82,24 +83,24 @@ func TestWhoeverIsToldHearsOnceHowAHoldEnds(t *testing.T) {
 	hold, err := l.Lock(t.Context())
 	require.NoError(t, err)
 	heard := make(causes, 2)
-	Tell(hold, heard)
+	lockkit.Tell(hold, heard)
 	inner, err := l.Lock(hold.Context(t.Context()))
 	require.NoError(t, err)
 	require.NoError(t, inner.Unlock(t.Context()))
 	require.Empty(t, heard, "another level is another hold")
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.Equal(t, ErrReleased, <-heard)
-	Tell(hold, heard)
+	lockkit.Tell(hold, heard)
 	require.Equal(t, ErrReleased, <-heard, "at once")
 
 	hold, err = l.Lock(t.Context())
 	require.NoError(t, err)
-	Tell(hold, heard)
+	lockkit.Tell(hold, heard)
 	held, err := l.ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, held)
 	require.ErrorIs(t, <-heard, ErrLost)
-	Tell(hold, heard)
+	lockkit.Tell(hold, heard)
 	require.ErrorIs(t, <-heard, ErrLost)
 	require.ErrorIs(t, hold.Unlock(t.Context()), ErrLost)
 	require.Empty(t, heard)

@@ -29,7 +29,7 @@ var (
 
 	// ErrToken says that a text is no token, or one that must not be joined.
 	// It wraps ErrInvalidArgument. Nothing was sent.
-	ErrToken = tokenError{}
+	ErrToken error = tokenError{}
 
 	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may
 	// not have been done.

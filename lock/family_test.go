@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -33,14 +34,14 @@ type holding struct{ locking.Holding }
 // both acquires two locks for one hold; the second is said to be of another kind.
 func both(t *testing.T, first, second *Lock) *Hold {
 	t.Helper()
-	e, key := second.Identity()
+	e, key := second.identity()
 	hold, err := NewHold(func(seat lease.Seat) (locking.Holding, error) {
 		one, err := first.p.e.Acquire(t.Context(), &first.p, locking.Ask{}, seat)
 		require.NoError(t, err)
 		two, err := second.p.e.Acquire(t.Context(), &second.p, locking.Ask{}, seat)
 		require.NoError(t, err)
 		return holding{&pair{one, two}}, nil
-	}, Handle{first.p.e, first.p.Key(), first.Name()}, Handle{e, core.Key{Kind: "read", Name: key.Name}, second.Name()})
+	}, lockkit.Handle{Engine: first.p.e, Key: first.p.Key(), Name: first.Name()}, lockkit.Handle{Engine: e, Key: core.Key{Kind: "read", Name: key.Name}, Name: second.Name()})
 	require.NoError(t, err)
 	return hold
 }
@@ -60,7 +61,7 @@ func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 		{second, "", "read"}, {second, "read", "read"}, {second, "lock", ""},
 		{third, "", ""},
 	} {
-		kind, carried := Carried(ctx, e, of.lock.p.name, of.kind)
+		kind, carried := lockkit.Carried[Hold](ctx, e, of.lock.p.name, of.kind)
 		require.Equal(t, of.want, kind)
 		require.Equal(t, of.want != "", carried == hold)
 	}
@@ -78,7 +79,7 @@ func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 	require.ErrorContains(t, err, second.Name())
 
 	require.NoError(t, hold.Unlock(t.Context()))
-	_, carried := Carried(ctx, e, first.p.name, "")
+	_, carried := lockkit.Carried[Hold](ctx, e, first.p.name, "")
 	require.Nil(t, carried, "a hold that has ended is as if it were not there")
 	for _, l := range []*Lock{first, second} {
 		held, err := l.Locked(t.Context())
@@ -92,7 +93,7 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	e, _ := enginetest.Recorded(t)
 	name := redistest.Name(t)
-	write, read := handles{{e, core.Key{Kind: "write", Name: name}, name}}, handles{{e, core.Key{Kind: "read", Name: name}, name}}
+	write, read := handles{{Engine: e, Key: core.Key{Kind: "write", Name: name}, Name: name}}, handles{{Engine: e, Key: core.Key{Kind: "read", Name: name}, Name: name}}
 	l := New(e, redistest.Name(t))
 	acquire := func(of handles) *Hold {
 		hold, err := newHold(func(seat lease.Seat) (locking.Holding, error) {
@@ -103,13 +104,13 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	}
 	outer, inner := acquire(write), acquire(read)
 	ctx := inner.Context(outer.Context(t.Context()))
-	_, found := Carried(ctx, e, name, "")
+	_, found := lockkit.Carried[Hold](ctx, e, name, "")
 	require.Same(t, inner, found)
-	_, found = Carried(ctx, e, name, "write")
+	_, found = lockkit.Carried[Hold](ctx, e, name, "write")
 	require.Same(t, outer, found)
-	_, found = Carried(ctx, e, l.p.name, "")
+	_, found = lockkit.Carried[Hold](ctx, e, l.p.name, "")
 	require.Nil(t, found)
-	_, found = Carried(Detach(ctx), e, name, "write")
+	_, found = lockkit.Carried[Hold](Detach(ctx), e, name, "write")
 	require.Nil(t, found)
 	require.NoError(t, inner.Unlock(ctx))
 	require.NoError(t, outer.Unlock(ctx))
@@ -124,12 +125,12 @@ func TestAHoldThatIsNotAcquiredIsNone(t *testing.T) {
 
 func TestWhatOptionsAskFor(t *testing.T) {
 	t.Parallel()
-	ask, err := Resolve([]LockOption{WithLease(time.Second)})
+	ask, err := resolve([]LockOption{WithLease(time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, locking.Ask{Lease: time.Second}, ask)
-	ask, err = ResolveTry([]TryOption{WithLease(time.Second), WithWait(time.Minute)})
+	ask, err = resolveTry([]TryOption{WithLease(time.Second), WithWait(time.Minute)})
 	require.NoError(t, err)
 	require.Equal(t, locking.Ask{Lease: time.Second, Wait: time.Minute, Bounded: true}, ask)
-	_, err = Resolve([]LockOption{nil})
+	_, err = resolve([]LockOption{nil})
 	require.ErrorIs(t, err, ErrInvalidArgument)
 }

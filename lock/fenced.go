@@ -3,9 +3,6 @@ package lock
 import (
 	"context"
 	"time"
-
-	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 var _ Locker = (*Fenced)(nil)
@@ -39,15 +36,13 @@ type Fenced struct{ l Lock }
 
 // NewFenced returns a handle. Programs outside of this module call
 // rueidisson.Client.FencedLock.
-func NewFenced(e *locking.Engine, name string) *Fenced {
+func NewFenced(c Client, name string) *Fenced {
+	e := c.Engine()
 	return &Fenced{of(newFencedProtocol(e, e.Map(name)), name)}
 }
 
 // Name returns the name that the handle was made with, before any mapping.
 func (f *Fenced) Name() string { return f.l.name }
-
-// Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (f *Fenced) Identity() (*locking.Engine, core.Key) { return f.l.Identity() }
 
 // Lock waits until the lock is free and takes it, as [Lock.Lock] does; the hold
 // has a [Hold.Fence].

@@ -44,7 +44,8 @@ type Guard struct {
 
 // NewGuard returns a guard. Programs outside of this module call
 // rueidisson.Client.FenceGuard.
-func NewGuard(e *locking.Engine, key, lock string) *Guard {
+func NewGuard(c Client, key, lock string) *Guard {
+	e := c.Engine()
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}
 	g.highest, g.gone = keys.FenceGuard(g.key), keys.Tombstones(g.key)
 	if g.bad = object.CheckName(e, g.key); g.lock == "" {

@@ -8,9 +8,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Locker is what every lock of the family does.
 type Locker interface {
@@ -33,15 +37,10 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
-func New(e *locking.Engine, name string) *Lock {
+func New(c Client, name string) *Lock {
+	e := c.Engine()
 	l := of(newProtocol(e, e.Map(name)), name)
 	return &l
-}
-
-// Unusable returns a handle whose every operation fails with err. It is for the
-// other packages that hand out locks.
-func Unusable(e *locking.Engine, name string, err error) *Lock {
-	return &Lock{p: *newProtocol(e, name), name: name, bad: err}
 }
 
 // of returns the handle of a protocol on what name is mapped to.
@@ -52,8 +51,8 @@ func of(p *protocol, name string) Lock {
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
 
-// Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
+// identity returns the client and the key of the lock.
+func (l *Lock) identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
 
 // Lock waits until the lock is free and takes it. ctx bounds the wait and
 // nothing else: the hold outlives it. The hold is renewed by the watchdog
@@ -78,7 +77,7 @@ func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() 
 // [ErrWrongKind] if the name is another family's; [ErrLost] if the answers take longer than the lease.
 // Source: the reentrant lock of Redisson, RLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	ask, err := Resolve(opts)
+	ask, err := resolve(opts)
 	return l.acquire(ctx, "lock", ask, err)
 }
 
@@ -89,7 +88,7 @@ func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
-	ask, err := ResolveTry(opts)
+	ask, err := resolveTry(opts)
 	return l.acquire(ctx, "try lock", ask, err)
 }
 
@@ -103,7 +102,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 	if kind, outer := carried(ctx, (*itself)(l)); outer != nil {
 		// The caller would wait for itself. A fenced hold is one of the lock, too; not the reverse, as it has a token.
 		if own := l.p.Label(); kind != own && (kind != "fenced" || own != "lock") {
-			return nil, l.failed(op, otherKind(kind, own))
+			return nil, l.failed(op, lockkit.OtherKind(kind, own))
 		}
 		hold, err := outer.reenter(ctx, ask)
 		if !errors.Is(err, errOuterEnded) {
@@ -128,7 +127,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 // with 45 s to live.
 // Errors: [ErrLost] if the hold has ended; [ErrToken]; else as [Lock.Lock].
 func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, error) {
-	ask, err := Resolve(opts)
+	ask, err := resolve(opts)
 	if err == nil {
 		err = t.check()
 	}

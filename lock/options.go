@@ -50,13 +50,12 @@ func (o leaseOption) applyLock(ask *locking.Ask) error {
 	return core.CheckLease(ask.Lease)
 }
 
-// Resolve returns what the options of a Lock ask for. It is for the other packages of
-// the family, as is ResolveTry.
-func Resolve(opts []LockOption) (ask locking.Ask, err error) {
-	return object.Options(ask, opts, LockOption.applyLock)
+// resolve returns what the options of a Lock ask for.
+func resolve(opts []LockOption) (locking.Ask, error) {
+	return object.Options(locking.Ask{}, opts, LockOption.applyLock)
 }
 
-// ResolveTry returns what the options of a TryLock ask for.
-func ResolveTry(opts []TryOption) (ask locking.Ask, err error) {
+// resolveTry returns what the options of a TryLock ask for.
+func resolveTry(opts []TryOption) (locking.Ask, error) {
 	return object.Options(locking.Ask{Bounded: true}, opts, TryOption.applyTry)
 }

@@ -198,7 +198,7 @@ func (p *protocol) Release(ctx context.Context, owner string) (lease.Released, e
 // works while the slot moves. The tombstone comes first: whatever arrives after
 // it takes nothing, and what has arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
-	if err := Bury(ctx, p.e, p.tombstones(), owner); err != nil {
+	if err := bury(ctx, p.e, p.tombstones(), owner); err != nil {
 		return lease.Released{}, err
 	}
 	return p.Release(ctx, owner)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -74,7 +75,7 @@ func (b *bid) take(a answer) {
 		return
 	}
 	b.voices[a.i].heard()
-	lock.Tell(a.hold, b.held)
+	lockkit.Tell(a.hold, b.held)
 	b.parts = append(b.parts, part{b.all[a.i], a.i, a.hold})
 }
 

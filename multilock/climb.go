@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -109,7 +110,7 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 // take notes an answer.
 func (c *climb) take(a answer) {
 	if c.holds[a.i], c.busy[a.i] = a.hold, a.err; a.hold != nil {
-		lock.Tell(a.hold, c.held)
+		lockkit.Tell(a.hold, c.held)
 	}
 }
 

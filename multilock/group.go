@@ -8,9 +8,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Group is a handle on the locks of any number of values under one name, of
 // which several are taken at once by one script. It may be used by any number of
@@ -24,7 +28,8 @@ type Group struct {
 
 // NewGroup returns a handle. Programs outside of this module call
 // rueidisson.Client.LockGroup.
-func NewGroup(e *locking.Engine, name string) *Group {
+func NewGroup(c Client, name string) *Group {
+	e := c.Engine()
 	mapped := e.Map(name)
 	return &Group{e: e, mapped: mapped, name: name, bad: object.CheckName(e, mapped)}
 }
@@ -68,17 +73,11 @@ type Values struct {
 // Name returns that of the group.
 func (v *Values) Name() string { return v.g.name }
 
-// Identity returns the client and the key of the group: two of one group cannot be
-// members of one lock, as their values could be given at once.
-func (v *Values) Identity() (*locking.Engine, core.Key) {
-	return v.g.e, core.Key{Kind: core.GroupKind, Name: v.g.mapped}
-}
-
 // handles returns one for each value, so that each is carried.
-func (v *Values) handles() []lock.Handle {
-	all := make([]lock.Handle, len(v.p.fields))
+func (v *Values) handles() []lockkit.Handle {
+	all := make([]lockkit.Handle, len(v.p.fields))
 	for i, field := range v.p.fields {
-		all[i] = lock.Handle{Engine: v.g.e, Key: core.Key{Kind: "group " + field, Name: v.g.mapped}, Name: v.g.name}
+		all[i] = lockkit.Handle{Engine: v.g.e, Key: core.Key{Kind: "group " + field, Name: v.g.mapped}, Name: v.g.name}
 	}
 	return all
 }
@@ -101,7 +100,7 @@ func (v *Values) handles() []lock.Handle {
 // Errors: as [lock.Lock.Lock]; [lock.ErrWrongKind] if the name is that of a lock.
 // Source: Redisson's RLock of getMultiLock(group, values), with a string codec.
 func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
-	ask, err := lock.Resolve(opts)
+	ask, err := lockkit.Resolve(opts)
 	return v.acquire(ctx, "lock", ask, err)
 }
 
@@ -109,7 +108,7 @@ func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold,
 // [lock.WithWait]. It returns [ErrNotAcquired] if not. Cost, wire and other
 // errors: as [Values.Lock].
 func (v *Values) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
-	ask, err := lock.ResolveTry(opts)
+	ask, err := lockkit.ResolveTry(opts)
 	return v.acquire(ctx, "try lock", ask, err)
 }
 
@@ -131,7 +130,7 @@ func (v *Values) take(ctx context.Context, ask locking.Ask) (*lock.Hold, error) 
 		if err != nil {
 			return nil, err
 		}
-		if hold, there, err := lock.ReenterOf(ctx, outer, ask); there {
+		if hold, there, err := lockkit.Nest(ctx, outer, ask); there {
 			return hold, err
 		}
 	}
@@ -143,8 +142,8 @@ func (v *Values) take(ctx context.Context, ask locking.Ask) (*lock.Hold, error) 
 // carried returns the hold of all the values that ctx carries, if it does.
 func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	for i, h := range v.handles() {
-		_, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)
-		if kind, _ := lock.Carried(ctx, h.Engine, h.Key.Name, ""); hold == nil && kind != "" && !strings.HasPrefix(kind, "group ") {
+		_, hold := lockkit.Carried[lock.Hold](ctx, h.Engine, h.Key.Name, h.Key.Kind)
+		if kind, _ := lockkit.Carried[lock.Hold](ctx, h.Engine, h.Key.Name, ""); hold == nil && kind != "" && !strings.HasPrefix(kind, "group ") {
 			return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrWrongKind, kind)
 		}
 		if i > 0 && hold != outer {
@@ -153,4 +152,11 @@ func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 		outer = hold
 	}
 	return outer, nil
+}
+
+// Two of one group cannot be members of one lock, as their values could be given at once.
+func init() {
+	lockkit.LendIdentity(func(v *Values) (*locking.Engine, core.Key) {
+		return v.g.e, core.Key{Kind: core.GroupKind, Name: v.g.mapped}
+	})
 }

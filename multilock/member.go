@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -18,12 +19,6 @@ type member struct {
 	lock.Locker
 	e   *locking.Engine
 	key core.Key
-}
-
-// identified is a lock of this library: of which client, and under which name
-// in Redis.
-type identified interface {
-	Identity() (*locking.Engine, core.Key)
 }
 
 // membersOf checks what was given as members. They come back in the order in
@@ -56,12 +51,11 @@ func memberOf(l lock.Locker) (m member, err error) {
 	if _, several := l.(interface{ members() []member }); several {
 		return m, fmt.Errorf("%w: %q is a lock of several already", ErrInvalidArgument, l.Name())
 	}
-	known, ours := l.(identified)
+	e, key, ours := lockkit.Identity(l)
 	if !ours {
 		return m, fmt.Errorf("%w: %T is not a lock of this library", ErrInvalidArgument, l)
 	}
-	m.Locker = l
-	m.e, m.key = known.Identity()
+	m.Locker, m.e, m.key = l, e, key
 	return m, object.CheckName(m.e, m.key.Name) // the lock itself would refuse it only after others were asked
 }
 
@@ -71,10 +65,10 @@ func (m member) tryOnce(ctx context.Context, opts ...lock.TryOption) (*lock.Hold
 	return m.TryLock(context.WithoutCancel(ctx), opts...)
 }
 
-func handles(members []member) []lock.Handle {
-	all := make([]lock.Handle, len(members))
+func handles(members []member) []lockkit.Handle {
+	all := make([]lockkit.Handle, len(members))
 	for i, m := range members {
-		all[i] = lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()}
+		all[i] = lockkit.Handle{Engine: m.e, Key: m.key, Name: m.Name()}
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -57,7 +58,7 @@ func (m *MultiLock) Name() string { return names(m.all) }
 // Errors: those of the members, which they name; [ErrInvalidArgument].
 // Source: RedissonMultiLock.lock.
 func (m *MultiLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
-	ask, err := lock.Resolve(opts)
+	ask, err := lockkit.Resolve(opts)
 	return m.acquire(ctx, "lock", ask, err)
 }
 
@@ -66,7 +67,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Ho
 // them then. Cost, wire and other errors: as [MultiLock.Lock]. Source:
 // RedissonMultiLock.tryLock.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
-	ask, err := lock.ResolveTry(opts)
+	ask, err := lockkit.ResolveTry(opts)
 	return m.acquire(ctx, "try lock", ask, err)
 }
 

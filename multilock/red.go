@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/lock"
@@ -149,7 +150,7 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 // Source: the idea is that of RedissonRedLock, and of the page on distributed
 // locks of Redis; the rules are those of this library.
 func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
-	ask, err := lock.Resolve(opts)
+	ask, err := lockkit.Resolve(opts)
 	return r.acquire(ctx, "lock", ask, err)
 }
 
@@ -159,7 +160,7 @@ func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold
 // errors are why, it returns these, and context.DeadlineExceeded if the wait ends
 // before a quorum has answered. Cost, wire and other errors: as [RedLock.Lock].
 func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
-	ask, err := lock.ResolveTry(opts)
+	ask, err := lockkit.ResolveTry(opts)
 	return r.acquire(ctx, "try lock", ask, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -49,7 +50,7 @@ func (h *redHeld) came(i int) {
 // join takes a later grant in, or gives it back.
 func (h *redHeld) join(p part) {
 	if h.add(p) {
-		lock.Tell(p.hold, h)
+		lockkit.Tell(p.hold, h)
 		h.lookAgain()
 		return
 	}

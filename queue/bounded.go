@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -39,7 +38,8 @@ type bounded[T any] struct {
 
 // NewBounded returns a handle. Programs outside of this module call
 // rueidisson.BoundedQueue.
-func NewBounded[T any](e *locking.Engine, name string, opts ...Option) *BoundedQueue[T] {
+func NewBounded[T any](c Client, name string, opts ...Option) *BoundedQueue[T] {
+	e := c.Engine()
 	handle := newHandle[T](e, "bounded queue", name, func(key string) []string { return []string{key, keys.BoundedSlots(key)} }, opts)
 	q := &bounded[T]{handle: handle, sharded: "0"}
 	q.channel = keys.BoundedChannel(q.key)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -50,7 +49,8 @@ type delayed[T any] struct {
 
 // NewDelayed returns a handle. Programs outside of this module call
 // rueidisson.DelayedQueue.
-func NewDelayed[T any](e *locking.Engine, name string, opts ...Option) *DelayedQueue[T] {
+func NewDelayed[T any](c Client, name string, opts ...Option) *DelayedQueue[T] {
+	e := c.Engine()
 	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}
 	q.handle = newHandle[T](e, "delayed queue", name, func(string) []string { return q.of.object() }, opts)
 	if cfg, err := resolve(opts); err == nil {

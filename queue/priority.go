@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
@@ -29,7 +28,8 @@ type Scored[T any] struct {
 
 // NewPriority returns a handle. Programs outside of this module call
 // rueidisson.PriorityQueue.
-func NewPriority[T any](e *locking.Engine, name string, opts ...Option) *PriorityQueue[T] {
+func NewPriority[T any](c Client, name string, opts ...Option) *PriorityQueue[T] {
+	e := c.Engine()
 	q := new(priority[T])
 	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
 	q.is, q.count = "sorted set", zcard

@@ -4,8 +4,11 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Queue is a handle on the queue of one name, which Redisson's RQueue, RDeque,
 // RBlockingQueue and RBlockingDeque share. It keeps no elements, so it may be used by
@@ -17,7 +20,8 @@ type Queue[T any] struct {
 }
 
 // New returns a handle. Programs outside of this module call rueidisson.Queue.
-func New[T any](e *locking.Engine, name string, opts ...Option) *Queue[T] {
+func New[T any](c Client, name string, opts ...Option) *Queue[T] {
+	e := c.Engine()
 	q := newHandle[T](e, "queue", name, alone, opts)
 	return &Queue[T]{common{&q.base}, q}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -32,7 +31,8 @@ type ring[T any] struct{ *handle[T] }
 
 // NewRing returns a handle. Programs outside of this module call
 // rueidisson.RingBuffer.
-func NewRing[T any](e *locking.Engine, name string, opts ...Option) *RingBuffer[T] {
+func NewRing[T any](c Client, name string, opts ...Option) *RingBuffer[T] {
+	e := c.Engine()
 	q := newHandle[T](e, "ring buffer", name, func(key string) []string { return []string{key, keys.RingCapacity(key)} }, opts)
 	return &RingBuffer[T]{common{&q.base}, &ring[T]{q}}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -44,7 +43,8 @@ func (e Entry[K, V]) Time() time.Time {
 
 // NewStream returns a handle. Programs outside of this module call
 // rueidisson.Stream.
-func NewStream[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Stream[K, V] {
+func NewStream[K comparable, V any](c Client, name string, opts ...Option) *Stream[K, V] {
+	e := c.Engine()
 	q := &stream[K, V]{handle: newHandle[V](e, "stream", name, alone, opts)}
 	q.is = "stream"
 	if q.bad == nil {

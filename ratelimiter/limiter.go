@@ -8,11 +8,13 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Limiter is a handle on the token bucket of one name. It holds nothing, so it
 // may be used by any number of goroutines, and any number of handles on one
@@ -27,10 +29,11 @@ type Limiter struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RateLimiter.
-func New(e *locking.Engine, name string, opts ...Option) *Limiter {
-	c := exchange.HubOf(e).Core(e.Map(name))
-	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.Name)}}
-	l.bad = cmp.Or(object.Apply(&l.options, opts, Option.apply), object.CheckName(e, c.Name))
+func New(c Client, name string, opts ...Option) *Limiter {
+	e := c.Engine()
+	of := exchange.HubOf(e).Core(e.Map(name))
+	l := &Limiter{Bucket{handle: &handle{core: of, limiter: name}, state: keys.Bucket(of.Name)}}
+	l.bad = cmp.Or(object.Apply(&l.options, opts, Option.apply), object.CheckName(e, of.Name))
 	return l
 }
 

@@ -95,7 +95,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, op(t.Context(), sharded), name)
 		}
 	}
-	for _, m := range []mapping[string, int]{New[string, int](e, "orders:1"), NewCache[string, int](e, "orders:2")} {
+	for _, m := range []Mapping[string, int]{New[string, int](e, "orders:1"), NewCache[string, int](e, "orders:2")} {
 		l := NewLoading(m, quick)
 		for name, op := range operationsOf {
 			require.NoError(t, op(t.Context(), l), name)

@@ -16,11 +16,6 @@ type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// numbers is a map to whose values numbers are added: of any kind.
-type numbers[K comparable, N Number] interface {
-	add(ctx context.Context, k K, delta N, opts []PutOption) (N, error)
-}
-
 // addend is a number as the server adds it.
 type addend struct {
 	text        string
@@ -46,7 +41,7 @@ func (a addend) command() *scripts.Command {
 // floats, narrow types and with [WithRequestIDs]. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], since it is sent
 // once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
-func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N, opts ...PutOption) (N, error) {
+func Add[K comparable, N Number](ctx context.Context, m Mapping[K, N], k K, delta N, opts ...PutOption) (N, error) {
 	return m.add(ctx, k, delta, opts)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // refusedAdd has a sum refused that N cannot hold: the entry is as it was.
-func refusedAdd[N Number](t *testing.T, m mapping[string, N], was, delta N) {
+func refusedAdd[N Number](t *testing.T, m Mapping[string, N], was, delta N) {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, m.Put(ctx, "k", was))
@@ -37,9 +37,9 @@ func refusedAdd[N Number](t *testing.T, m mapping[string, N], was, delta N) {
 }
 
 // addKinds are the maps that are added to in different ways.
-func addKinds[N Number](e *locking.Engine, name string) []mapping[string, N] {
+func addKinds[N Number](e *locking.Engine, name string) []Mapping[string, N] {
 	text, ids := WithCodec(codec.Text), WithRequestIDs()
-	return []mapping[string, N]{
+	return []Mapping[string, N]{
 		New[string, N](e, name, text), New[string, N](e, name, text, ids),
 		NewCache[string, N](e, name+"-cache", text), NewCache[string, N](e, name+"-cache", text, ids),
 		NewSharded[string, N](e, name+"-sharded", 2, text),

@@ -80,7 +80,7 @@ func (l *Loading[K, V]) heard(ctx context.Context, k K) time.Duration {
 const farGaps = 20
 
 // refreshing returns the Loading beneath a Near that is to hear of its hits.
-func refreshing[K comparable, V any](m mapping[K, V]) *Loading[K, V] {
+func refreshing[K comparable, V any](m Mapping[K, V]) *Loading[K, V] {
 	switch m := m.(type) {
 	case *Loading[K, V]:
 		if m.bad == nil && m.cfg.beta > 0 {

@@ -101,11 +101,11 @@ func TestAPutUnderARefreshStands(t *testing.T) {
 func TestAPutBehindARefreshStands(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for kind, of := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
-		"cache": func(e *locking.Engine, name string) mapping[string, int] {
+	for kind, of := range map[string]func(e *locking.Engine, name string) Mapping[string, int]{
+		"cache": func(e *locking.Engine, name string) Mapping[string, int] {
 			return NewCache[string, int](e, name, WithTTL(time.Hour))
 		},
-		"native": func(e *locking.Engine, name string) mapping[string, int] {
+		"native": func(e *locking.Engine, name string) Mapping[string, int] {
 			return NewNative[string, int](e, name, WithTTL(time.Hour))
 		},
 	} {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -25,13 +24,14 @@ type Cache[K comparable, V any] struct {
 
 // NewCache returns a handle. Programs outside of this module call
 // rueidisson.Cache.
-func NewCache[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Cache[K, V] {
+func NewCache[K comparable, V any](c Client, name string, opts ...Option) *Cache[K, V] {
+	e := c.Engine()
 	m := newHandle[K, V](e, "cache", name, func(lifetime) error { return nil }, opts)
-	c := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
-	c.n.Announced = m.cfg.announce
-	m.store, m.keysOf = c, objectOf
-	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))
-	return &Cache[K, V]{wholeOf(m), c}
+	on := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
+	on.n.Announced = m.cfg.announce
+	m.store, m.keysOf = on, objectOf
+	m.beside.key, m.beside.value = len(on.n.Lease("")), len(lifetime{}.pack(""))
+	return &Cache[K, V]{wholeOf(m), on}
 }
 
 // Timed is an entry of a [Cache] and how long it has.
@@ -220,7 +220,7 @@ func (m *Cache[K, V]) base() base[K] {
 	return b
 }
 
-var _ mapping[string, int] = (*Cache[string, int])(nil)
+var _ Mapping[string, int] = (*Cache[string, int])(nil)
 
 // RandomEntries returns the entries of up to n keys that [Cache.RandomKeys] draws. A key
 // that is removed in between is missing. It is no use of the entries.

@@ -57,7 +57,7 @@ func TestModelOfACacheAsAMap(t *testing.T) {
 					require.NoError(t, m.SetMaxBytes(t.Context(), 1<<20, LRU))
 					t.Cleanup(func() { countsRight(t, raw, key) })
 				}
-				runModel(t, seed, func() mapping[string, int] { return NewCache[string, int](engineOn(t, raw), key, opts...) })
+				runModel(t, seed, func() Mapping[string, int] { return NewCache[string, int](engineOn(t, raw), key, opts...) })
 			})
 		}
 	})

@@ -23,12 +23,12 @@ import (
 // turn after a few tries, and so do they.
 func TestComputeOfAClientFarAwayIsNotStarved(t *testing.T) {
 	t.Parallel()
-	for kind, of := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
-		"map": func(e *locking.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
-		"ids": func(e *locking.Engine, name string) mapping[string, int] {
+	for kind, of := range map[string]func(e *locking.Engine, name string) Mapping[string, int]{
+		"map": func(e *locking.Engine, name string) Mapping[string, int] { return New[string, int](e, name) },
+		"ids": func(e *locking.Engine, name string) Mapping[string, int] {
 			return New[string, int](e, name, WithRequestIDs())
 		},
-		"cache": func(e *locking.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
+		"cache": func(e *locking.Engine, name string) Mapping[string, int] { return NewCache[string, int](e, name) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestComputeStandsBackForAClaim(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		e, ctx := engineOn(t, raw), t.Context()
-		for _, m := range []mapping[string, int]{New[string, int](e, named(t, raw)), NewCache[string, int](e, cacheNamed(t, raw))} {
+		for _, m := range []Mapping[string, int]{New[string, int](e, named(t, raw)), NewCache[string, int](e, cacheNamed(t, raw))} {
 			claim := keys.MapClaim(m.Name(), "k")
 			raws(t, raw, "SET "+claim+" another")
 			done := make(chan error, 1)

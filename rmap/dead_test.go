@@ -54,7 +54,7 @@ func (s *picky) takesAll() {
 }
 
 // onDead runs a test on the maps that are written behind, on every server.
-func onDead(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int])) {
+func onDead(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int])) {
 	t.Helper()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		for kind, of := range loadKinds {
@@ -67,7 +67,7 @@ func onDead(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e 
 				t.Cleanup(func() {
 					raw.Do(context.Background(), raw.B().Del().Key(keys.MapDead(name), keys.MapDeadLast(name)).Build())
 				})
-				test(t, raw, func(e *locking.Engine) mapping[string, int] { return of(e, name) })
+				test(t, raw, func(e *locking.Engine) Mapping[string, int] { return of(e, name) })
 			})
 		}
 	})
@@ -86,7 +86,7 @@ func dead(t testing.TB, w *Writing[string, int]) (all []DeadChange[string, int])
 // TestWhatTheWriterDiscardsIsDead at once, and nothing else is; it can be redriven.
 func TestWhatTheWriterDiscardsIsDead(t *testing.T) {
 	t.Parallel()
-	onDead(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onDead(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newPicky("bad", "gone")
 		w := NewWriting(on(engineOn(t, raw)), s.write, WithBehind(10), WithWriteDelay(20*time.Millisecond))
 		began := time.Now().Add(-time.Minute)
@@ -123,7 +123,7 @@ func TestWhatTheWriterDiscardsIsDead(t *testing.T) {
 // store has it, it died, too, or it is in the map alone.
 func TestNothingDeadComesBackOverWhatIsNewer(t *testing.T) {
 	t.Parallel()
-	onDead(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onDead(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newPicky("queued", "stored", "twice", "through", "removed", "same")
 		m := on(engineOn(t, raw))
 		w := NewWriting(m, s.write, WithBehind(1), WithWriteDelay(time.Millisecond))

@@ -20,7 +20,7 @@ import (
 
 // looking is what every kind of map has to look at its entries.
 type looking interface {
-	mapping[string, int]
+	Mapping[string, int]
 	ComputeIfAbsent(ctx context.Context, k string, f func() (int, error), opts ...PutOption) (int, bool, error)
 	Values(ctx context.Context, opts ...ScanOption) iter.Seq2[int, error]
 	RandomKeys(ctx context.Context, n int) ([]string, error)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -29,7 +30,7 @@ func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
 		key, err = c.m.keyText(k)
 	}
 	if err != nil {
-		return lock.Unusable(c.m.h.e, c.m.name, c.m.failed("lock of", err))
+		return lockkit.Unusable[lock.Lock](c.m.h.e, c.m.name, c.m.failed("lock of", err))
 	}
 	return lock.New(c.m.h.e, c.m.lockName(key)) // a name mapper maps it once more, as in Java
 }
@@ -78,7 +79,7 @@ func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.hom
 
 // carries reports whether ctx carries a hold of the entry's lock.
 func (m *handle[K, V]) carries(ctx context.Context, key string) bool {
-	_, hold := lock.Carried(ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
+	_, hold := lockkit.Carried[lock.Hold](ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
 	return hold != nil
 }
 

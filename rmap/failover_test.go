@@ -49,7 +49,7 @@ func TestAFailoverUnderALoad(t *testing.T) {
 	t.Parallel()
 	onFailovers(t, func(t *testing.T, s *redistest.Sentinel, kept bool, forgets, fails func()) {
 		raw := s.Client(t)
-		sources, maps := map[string]*source{}, map[string]mapping[string, int]{}
+		sources, maps := map[string]*source{}, map[string]Mapping[string, int]{}
 		got := make(chan int, len(loadKinds))
 		for kind, of := range loadKinds {
 			sources[kind], maps[kind] = newSource(), of(engineOn(t, raw), kind)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
@@ -61,7 +62,7 @@ func (c *cached) guarded(ctx context.Context, g guarded) (bool, error) {
 
 // ownerOf returns the owner of a hold's lock on the server; empty of a hold of several locks.
 func ownerOf(hold *lock.Hold) string {
-	if one, is := lock.Standing(hold).(interface{ Owner() string }); is {
+	if one, is := lockkit.Standing(hold).(interface{ Owner() string }); is {
 		return one.Owner()
 	}
 	return ""

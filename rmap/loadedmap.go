@@ -189,7 +189,7 @@ func (l *Loading[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption)
 	return l.m.add(ctx, k, delta, opts)
 }
 
-var _ mapping[string, int] = (*Loading[string, int])(nil)
+var _ Mapping[string, int] = (*Loading[string, int])(nil)
 
 // changes comes before a write of entries. Where loads go on beside an entry that
 // is there, it voids them: a write of the same value would not be seen.

@@ -12,7 +12,7 @@ import (
 // of goroutines may use it. Flights and what is remembered are of the handle, so
 // one handle for a map serves a process best; it needs no end.
 type Loading[K comparable, V any] struct {
-	m     mapping[K, V]
+	m     Mapping[K, V]
 	h     *handle[K, V]
 	load  func(ctx context.Context, k K) (V, bool, error)
 	many  func(ctx context.Context, ks []K) (map[K]V, error) // nil: one by one
@@ -70,7 +70,7 @@ func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 // On a Cache the load stands under Redisson's lease of the entry. Elsewhere, and
 // on a Cache with [WithEntryLock], it takes the lock of the entry too, which the
 // read-through of Redisson takes: there it is one call with Java's loaders, too.
-func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...LoadingOption) *Loading[K, V] {
+func NewLoading[K comparable, V any](m Mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...LoadingOption) *Loading[K, V] {
 	l := &Loading[K, V]{m: m, load: load}
 	l.cfg, l.bad = resolveLoading(opts)
 	if l.bad == nil {

@@ -38,16 +38,16 @@ func behindKinds(t *testing.T, raw rueidis.Client) []string {
 	return kinds
 }
 
-func behindKind(kind string) func(e *locking.Engine, name string) mapping[string, int] {
+func behindKind(kind string) func(e *locking.Engine, name string) Mapping[string, int] {
 	if kind == "native" {
-		return func(e *locking.Engine, name string) mapping[string, int] { return NewNative[string, int](e, name) }
+		return func(e *locking.Engine, name string) Mapping[string, int] { return NewNative[string, int](e, name) }
 	}
 	return loadKinds[kind]
 }
 
 // onLate runs a test with a Writing that keeps what it has queued until it is
 // closed, and a loader of the same store, on caches and maps of every server.
-func onLate(t *testing.T, test func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int])) {
+func onLate(t *testing.T, test func(t *testing.T, s *late, m Mapping[string, int], w *Writing[string, int])) {
 	t.Helper()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		for _, kind := range behindKinds(t, raw) {
@@ -70,7 +70,7 @@ func onLate(t *testing.T, test func(t *testing.T, s *late, m mapping[string, int
 // TestWhatWasRemovedDoesNotComeBack from a store that does not know it yet.
 func TestWhatWasRemovedDoesNotComeBack(t *testing.T) {
 	t.Parallel()
-	onLate(t, func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int]) {
+	onLate(t, func(t *testing.T, s *late, m Mapping[string, int], w *Writing[string, int]) {
 		s.all["k"] = 1
 		for _, l := range []*Loading[string, int]{NewLoading(m, s.load), NewLoading(w, s.load)} {
 			require.NoError(t, m.Put(t.Context(), "k", 1))
@@ -90,7 +90,7 @@ func TestWhatWasRemovedDoesNotComeBack(t *testing.T) {
 // map has it no more.
 func TestWhatIsOnItsWayToTheStoreIsNotLoaded(t *testing.T) {
 	t.Parallel()
-	onLate(t, func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int]) {
+	onLate(t, func(t *testing.T, s *late, m Mapping[string, int], w *Writing[string, int]) {
 		s.all["k"] = 1
 		require.NoError(t, w.Put(t.Context(), "k", 2))
 		_, err := m.Remove(t.Context(), "k") // it goes nowhere: the store will have it
@@ -108,7 +108,7 @@ func TestWhatIsOnItsWayToTheStoreIsNotLoaded(t *testing.T) {
 // may be that the store has it when the load ends, and that nothing is queued any more.
 func TestALoadIsOlderThanWhatWasQueuedMeanwhile(t *testing.T) {
 	t.Parallel()
-	onLate(t, func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int]) {
+	onLate(t, func(t *testing.T, s *late, m Mapping[string, int], w *Writing[string, int]) {
 		for _, drained := range []bool{false, true} {
 			began, open := make(chan struct{}, 1), make(chan struct{})
 			s.mu.Lock()

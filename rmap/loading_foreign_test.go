@@ -87,7 +87,7 @@ func TestLoadingOnANativeMap(t *testing.T) {
 				assert.Fail(t, "the store was written, and the map cannot be")
 				return nil
 			})
-			for what, on := range map[string]mapping[string, int]{"loading": l, "behind": w, "through": through} {
+			for what, on := range map[string]Mapping[string, int]{"loading": l, "behind": w, "through": through} {
 				for name, op := range operationsOf {
 					require.ErrorContains(t, op(t.Context(), on), "7.4", "%s: %s, %s", what, name, ttl)
 				}

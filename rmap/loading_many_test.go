@@ -73,7 +73,7 @@ func numbersTo(n int) (ks []string) {
 // TestMissesOfOneGetManyAreOneCall, and nothing is loaded that is there.
 func TestMissesOfOneGetManyAreOneCall(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := &manySource{}
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, nil, WithLoadMany(20, s.load))
@@ -102,7 +102,7 @@ func TestMissesOfOneGetManyAreOneCall(t *testing.T) {
 // begin its own.
 func TestTwoProcessesThatGetManyLoadEachEntryOnce(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := &manySource{}
 		n := rounds(t, 60, 1000)
 		var all sync.WaitGroup
@@ -173,7 +173,7 @@ func TestWhatFailsInABulk(t *testing.T) {
 // TestARefreshIsNotOlderThanItsCall, though a load is under way and an entry is there.
 func TestARefreshIsNotOlderThanItsCall(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newSource()
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, s.load)
@@ -212,7 +212,7 @@ func TestARefreshIsNotOlderThanItsCall(t *testing.T) {
 // TestAPutUnderARefreshIsWhatItReturns.
 func TestAPutUnderARefreshIsWhatItReturns(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newSource()
 		m := on(engineOn(t, raw))
 		require.NoError(t, m.Put(t.Context(), "k", 6))
@@ -236,7 +236,7 @@ func TestAPutUnderARefreshIsWhatItReturns(t *testing.T) {
 // TestLoadAllLoadsAnew what is there, too.
 func TestLoadAllLoadsAnew(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s, calls := &manySource{add: 1000}, atomic.Int64{}
 		m := on(engineOn(t, raw))
 		for what, l := range map[string]*Loading[string, int]{

@@ -19,7 +19,7 @@ import (
 
 // sourceMap is a map whose entries have times to live.
 type sourceMap interface {
-	mapping[string, int]
+	Mapping[string, int]
 	TTL(ctx context.Context, k string) (time.Duration, error)
 	Touch(ctx context.Context, k string, opts ...PutOption) (bool, error)
 }
@@ -116,7 +116,7 @@ func TestLoadingJitterSpreadsTheEndsOfEntries(t *testing.T) {
 // TestLoadingBackoffDoesNotCallALoaderThatHasJustFailed, for that key, and the pause grows.
 func TestLoadingBackoffDoesNotCallALoaderThatHasJustFailed(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		down, calls, errDown := atomic.Bool{}, atomic.Int64{}, errors.New("down")
 		m := on(engineOn(t, raw))
 		load := func(ctx context.Context, k string) (int, bool, error) {

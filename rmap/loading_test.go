@@ -47,13 +47,13 @@ func (*looks) Acquired(context.Context, string, string, bool)                  {
 func (*looks) Released(context.Context, string, string, bool)                  {}
 
 // loadKinds are the maps that are loaded in different ways.
-var loadKinds = map[string]func(e *locking.Engine, name string) mapping[string, int]{
-	"map":   func(e *locking.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
-	"cache": func(e *locking.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
-	"sharded": func(e *locking.Engine, name string) mapping[string, int] {
+var loadKinds = map[string]func(e *locking.Engine, name string) Mapping[string, int]{
+	"map":   func(e *locking.Engine, name string) Mapping[string, int] { return New[string, int](e, name) },
+	"cache": func(e *locking.Engine, name string) Mapping[string, int] { return NewCache[string, int](e, name) },
+	"sharded": func(e *locking.Engine, name string) Mapping[string, int] {
 		return NewSharded[string, int](e, name, 3)
 	},
-	"locked": func(e *locking.Engine, name string) mapping[string, int] {
+	"locked": func(e *locking.Engine, name string) Mapping[string, int] {
 		return NewCache[string, int](e, name, WithEntryLock())
 	},
 }
@@ -91,14 +91,14 @@ func quick(_ context.Context, k string) (int, bool, error) {
 }
 
 // onLoadKinds runs a test on every kind of map on every kind of server.
-func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int])) {
+func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int])) {
 	t.Helper()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		for kind, of := range loadKinds {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				name := cacheNamed(t, raw)
-				test(t, raw, func(e *locking.Engine) mapping[string, int] { return of(e, name) })
+				test(t, raw, func(e *locking.Engine) Mapping[string, int] { return of(e, name) })
 			})
 		}
 	})
@@ -106,7 +106,7 @@ func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on fu
 
 func TestWhatIsNotThereIsLoaded(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		calls := atomic.Int64{}
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, func(ctx context.Context, k string) (int, bool, error) {
@@ -155,7 +155,7 @@ func nothingIsLeft(t testing.TB, raw rueidis.Client, name string) {
 // TestAThousandMissesAreOneLoad of ten clients with a hundred callers each.
 func TestAThousandMissesAreOneLoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newSource()
 		var all sync.WaitGroup
 		for range 10 {
@@ -179,7 +179,7 @@ func TestAThousandMissesAreOneLoad(t *testing.T) {
 // TestNothingToLoadIsOneLoad: those who wait are told that there is nothing.
 func TestNothingToLoadIsOneLoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newSource()
 		s.v.Store(0)
 		var all sync.WaitGroup
@@ -210,24 +210,24 @@ func TestNothingToLoadIsOneLoad(t *testing.T) {
 // another client.
 func TestALoadOverwritesNothing(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
-		for what, change := range map[string]func(ctx context.Context, m mapping[string, int]) error{
-			"put": func(ctx context.Context, m mapping[string, int]) error { return m.Put(ctx, "k", 8) },
-			"put and take": func(ctx context.Context, m mapping[string, int]) error {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
+		for what, change := range map[string]func(ctx context.Context, m Mapping[string, int]) error{
+			"put": func(ctx context.Context, m Mapping[string, int]) error { return m.Put(ctx, "k", 8) },
+			"put and take": func(ctx context.Context, m Mapping[string, int]) error {
 				err := m.Put(ctx, "k", 8)
 				_, _, err2 := m.Take(ctx, "k")
 				return errors.Join(err, err2)
 			},
-			"remove": func(ctx context.Context, m mapping[string, int]) error {
+			"remove": func(ctx context.Context, m Mapping[string, int]) error {
 				_, err := m.Remove(ctx, "k")
 				return err
 			},
-			"put and compute": func(ctx context.Context, m mapping[string, int]) error {
+			"put and compute": func(ctx context.Context, m Mapping[string, int]) error {
 				err := m.Put(ctx, "k", 8)
 				_, _, err2 := m.Compute(ctx, "k", func(int, bool) (int, Verdict, error) { return 0, Delete, nil })
 				return errors.Join(err, err2)
 			},
-			"put and compare": func(ctx context.Context, m mapping[string, int]) error {
+			"put and compare": func(ctx context.Context, m Mapping[string, int]) error {
 				err := m.Put(ctx, "k", 8)
 				_, err2 := m.CompareAndRemove(ctx, "k", 8)
 				return errors.Join(err, err2)
@@ -263,7 +263,7 @@ func TestALoadOverwritesNothing(t *testing.T) {
 // Remove.
 func TestAPutWithoutALoadingIsNotOverwritten(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newSource()
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, s.load)
@@ -312,7 +312,7 @@ func TestAForeignPutUnderTheLeaseStands(t *testing.T) {
 // TestWhoCallsBehindARemoveHasNothingOlder: it joins a load that is under way.
 func TestWhoCallsBehindARemoveHasNothingOlder(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		version := atomic.Int64{}
 		version.Store(1)
 		l := NewLoading(on(engineOn(t, raw)), func(context.Context, string) (int, bool, error) { return int(version.Load()), true, nil })
@@ -486,7 +486,7 @@ func TestALoaderThatEndsItsGoroutineHurtsNobodyElse(t *testing.T) {
 // TestAnErrorIsItsProcess's alone: the next one that waits loads.
 func TestAnErrorIsItsProcesssAlone(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s, down := newSource(), errors.New("the store is down")
 		s.err = down
 		bad := NewLoading(on(engineOn(t, raw)), s.load)
@@ -676,44 +676,44 @@ func TestBadInputOfALoading(t *testing.T) {
 }
 
 // operationsOf is every operation of a map, on any that there is.
-var operationsOf = map[string]func(ctx context.Context, m mapping[string, int]) error{
-	"get": func(ctx context.Context, m mapping[string, int]) error { _, _, err := m.Get(ctx, "1"); return err },
-	"get many": func(ctx context.Context, m mapping[string, int]) error {
+var operationsOf = map[string]func(ctx context.Context, m Mapping[string, int]) error{
+	"get": func(ctx context.Context, m Mapping[string, int]) error { _, _, err := m.Get(ctx, "1"); return err },
+	"get many": func(ctx context.Context, m Mapping[string, int]) error {
 		_, err := m.GetMany(ctx, "1", "2")
 		return err
 	},
-	"has":      func(ctx context.Context, m mapping[string, int]) error { _, err := m.Has(ctx, "1"); return err },
-	"len":      func(ctx context.Context, m mapping[string, int]) error { _, err := m.Len(ctx); return err },
-	"put":      func(ctx context.Context, m mapping[string, int]) error { return m.Put(ctx, "1", 1) },
-	"put many": func(ctx context.Context, m mapping[string, int]) error { return m.PutMany(ctx, map[string]int{"1": 1}) },
-	"swap":     func(ctx context.Context, m mapping[string, int]) error { _, _, err := m.Swap(ctx, "1", 1); return err },
-	"remove":   func(ctx context.Context, m mapping[string, int]) error { _, err := m.Remove(ctx, "1"); return err },
-	"clear":    func(ctx context.Context, m mapping[string, int]) error { return m.Clear(ctx) },
-	"put if absent": func(ctx context.Context, m mapping[string, int]) error {
+	"has":      func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Has(ctx, "1"); return err },
+	"len":      func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Len(ctx); return err },
+	"put":      func(ctx context.Context, m Mapping[string, int]) error { return m.Put(ctx, "1", 1) },
+	"put many": func(ctx context.Context, m Mapping[string, int]) error { return m.PutMany(ctx, map[string]int{"1": 1}) },
+	"swap":     func(ctx context.Context, m Mapping[string, int]) error { _, _, err := m.Swap(ctx, "1", 1); return err },
+	"remove":   func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Remove(ctx, "1"); return err },
+	"clear":    func(ctx context.Context, m Mapping[string, int]) error { return m.Clear(ctx) },
+	"put if absent": func(ctx context.Context, m Mapping[string, int]) error {
 		_, _, err := m.PutIfAbsent(ctx, "1", 1)
 		return err
 	},
-	"replace": func(ctx context.Context, m mapping[string, int]) error { _, err := m.Replace(ctx, "1", 1); return err },
-	"take":    func(ctx context.Context, m mapping[string, int]) error { _, _, err := m.Take(ctx, "1"); return err },
-	"swap compared": func(ctx context.Context, m mapping[string, int]) error {
+	"replace": func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Replace(ctx, "1", 1); return err },
+	"take":    func(ctx context.Context, m Mapping[string, int]) error { _, _, err := m.Take(ctx, "1"); return err },
+	"swap compared": func(ctx context.Context, m Mapping[string, int]) error {
 		_, err := m.CompareAndSwap(ctx, "1", 1, 2)
 		return err
 	},
-	"remove compared": func(ctx context.Context, m mapping[string, int]) error {
+	"remove compared": func(ctx context.Context, m Mapping[string, int]) error {
 		_, err := m.CompareAndRemove(ctx, "1", 1)
 		return err
 	},
-	"compute": func(ctx context.Context, m mapping[string, int]) error {
+	"compute": func(ctx context.Context, m Mapping[string, int]) error {
 		_, _, err := m.Compute(ctx, "1", increment)
 		return err
 	},
-	"all": func(ctx context.Context, m mapping[string, int]) error {
+	"all": func(ctx context.Context, m Mapping[string, int]) error {
 		for _, err := range m.All(ctx) {
 			return err
 		}
 		return nil
 	},
-	"keys": func(ctx context.Context, m mapping[string, int]) error {
+	"keys": func(ctx context.Context, m Mapping[string, int]) error {
 		for _, err := range m.Keys(ctx) {
 			return err
 		}
@@ -722,7 +722,7 @@ var operationsOf = map[string]func(ctx context.Context, m mapping[string, int]) 
 }
 
 // callsOfLoads checks each call of a script about loads, and returns their names.
-func callsOfLoads(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
+func callsOfLoads(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m Mapping[string, int]) (seen []string) {
 	t.Helper()
 	r.Take()
 	l := NewLoading(m, quick)

@@ -31,14 +31,14 @@ func slowClient(t *testing.T, server *redistest.Server) rueidis.Client {
 }
 
 // longKinds are maps whose values may be long.
-var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string]{
-	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
+var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string]{
+	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
 		return New[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
+	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
 		return NewNative[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
+	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
 		return NewCache[string, string](engineOn(t, c, change...), name, textual)
 	},
 }
@@ -54,20 +54,20 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	long := strings.Repeat("x", longBytes)
 	for kind, of := range longKinds {
-		for way, read := range map[string]func(m mapping[string, string]) (string, error){
-			"get": func(m mapping[string, string]) (string, error) {
+		for way, read := range map[string]func(m Mapping[string, string]) (string, error){
+			"get": func(m Mapping[string, string]) (string, error) {
 				got, _, err := m.Get(context.Background(), "long")
 				return got, err
 			},
-			"get many": func(m mapping[string, string]) (string, error) {
+			"get many": func(m Mapping[string, string]) (string, error) {
 				got, err := m.GetMany(context.Background(), "long", "none")
 				return got["long"], err
 			},
-			"peek": func(m mapping[string, string]) (string, error) {
+			"peek": func(m Mapping[string, string]) (string, error) {
 				got, _, err := m.(peeking).Peek(context.Background(), "long")
 				return got.Value, err
 			},
-			"walk": func(m mapping[string, string]) (got string, err error) {
+			"walk": func(m Mapping[string, string]) (got string, err error) {
 				for e, err := range m.All(context.Background()) {
 					if err != nil {
 						return "", err
@@ -131,20 +131,20 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	long := strings.Repeat("x", longBytes)
 	identified := []Option{textual, WithRequestIDs()}
-	for kind, of := range map[string]func(c rueidis.Client, name string) mapping[string, string]{
-		"map": func(c rueidis.Client, name string) mapping[string, string] {
+	for kind, of := range map[string]func(c rueidis.Client, name string) Mapping[string, string]{
+		"map": func(c rueidis.Client, name string) Mapping[string, string] {
 			return New[string, string](engineOn(t, c, shortSends), name, identified...)
 		},
-		"cache": func(c rueidis.Client, name string) mapping[string, string] {
+		"cache": func(c rueidis.Client, name string) Mapping[string, string] {
 			return NewCache[string, string](engineOn(t, c, shortSends), name, identified...)
 		},
 	} {
-		for way, write := range map[string]func(m mapping[string, string]) (string, bool, error){
-			"take": func(m mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
-			"swap": func(m mapping[string, string]) (string, bool, error) {
+		for way, write := range map[string]func(m Mapping[string, string]) (string, bool, error){
+			"take": func(m Mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
+			"swap": func(m Mapping[string, string]) (string, bool, error) {
 				return m.Swap(context.Background(), "long", "x")
 			},
-			"put if absent": func(m mapping[string, string]) (string, bool, error) {
+			"put if absent": func(m Mapping[string, string]) (string, bool, error) {
 				return m.PutIfAbsent(context.Background(), "long", "x")
 			},
 		} {

@@ -5,9 +5,12 @@ import (
 	"iter"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Map is a handle on the map of one name, which Redisson's RMap shares. It
 // holds nothing, so it may be used by any number of goroutines, and any number
@@ -15,7 +18,8 @@ import (
 type Map[K comparable, V any] struct{ wholeMap[K, V] }
 
 // New returns a handle. Programs outside of this module call rueidisson.Map.
-func New[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Map[K, V] {
+func New[K comparable, V any](c Client, name string, opts ...Option) *Map[K, V] {
+	e := c.Engine()
 	m := newHandle[K, V](e, "map", name, lifetime.none, opts)
 	m.store = &plain{m.sender()}
 	return &Map[K, V]{wholeOf(m)}
@@ -30,8 +34,9 @@ func commonOf[K comparable, V any](m *handle[K, V]) common[K, V] {
 	return common[K, V]{entryObjects[K, V]{m}}
 }
 
-// mapping is what every kind of map does, for what is built on any of them.
-type mapping[K comparable, V any] interface {
+// Mapping is what every kind of map does: [Map], [Native], [Cache], [Sharded], and [Near], [Loading] and [Writing], which are
+// built on any of them. Only this package implements it.
+type Mapping[K comparable, V any] interface {
 	Name() string
 
 	Get(ctx context.Context, k K) (V, bool, error)
@@ -89,8 +94,8 @@ func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, 
 }
 
 var (
-	_ mapping[string, int] = (*Map[string, int])(nil)
-	_ mapping[string, int] = (*Cache[string, int])(nil)
-	_ mapping[string, int] = (*Native[string, int])(nil)
-	_ mapping[string, int] = (*Sharded[string, int])(nil)
+	_ Mapping[string, int] = (*Map[string, int])(nil)
+	_ Mapping[string, int] = (*Cache[string, int])(nil)
+	_ Mapping[string, int] = (*Native[string, int])(nil)
+	_ Mapping[string, int] = (*Sharded[string, int])(nil)
 )

@@ -22,7 +22,7 @@ import (
 type world struct {
 	t    *testing.T
 	rnd  *rand.Rand
-	m    mapping[string, int]
+	m    Mapping[string, int]
 	own  string // what its keys begin with
 	know map[string]int
 }
@@ -194,7 +194,7 @@ func TestModel(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				key := named(t, raw)
-				runModel(t, seed, func() mapping[string, int] { return New[string, int](engineOn(t, raw), key, opts...) })
+				runModel(t, seed, func() Mapping[string, int] { return New[string, int](engineOn(t, raw), key, opts...) })
 			})
 		}
 	})
@@ -202,13 +202,13 @@ func TestModel(t *testing.T) {
 		t.Parallel()
 		raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 		key := named(t, raw)
-		runModel(t, seed, func() mapping[string, int] {
+		runModel(t, seed, func() Mapping[string, int] {
 			return NewNative[string, int](engineOn(t, raw), key, WithCodec(codec.Text), WithTTL(time.Hour))
 		})
 	})
 }
 
-func runModel(t *testing.T, seed uint64, open func() mapping[string, int]) {
+func runModel(t *testing.T, seed uint64, open func() Mapping[string, int]) {
 	t.Helper()
 	n := rounds(t, 150, 20_000)
 	var all sync.WaitGroup

@@ -25,7 +25,8 @@ type ListMultimap[K comparable, V any] struct{ multi[K, V] }
 
 // NewListMultimap returns a handle. Programs outside of this module call
 // rueidisson.ListMultimap.
-func NewListMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *ListMultimap[K, V] {
+func NewListMultimap[K comparable, V any](c Client, name string, opts ...MultimapOption) *ListMultimap[K, V] {
+	e := c.Engine()
 	return &ListMultimap[K, V]{*newMulti[K, V](e, "list", name, keys.ListEnds, opts)}
 }
 
@@ -84,7 +85,8 @@ type SetMultimap[K comparable, V any] struct{ multi[K, V] }
 
 // NewSetMultimap returns a handle. Programs outside of this module call
 // rueidisson.SetMultimap.
-func NewSetMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *SetMultimap[K, V] {
+func NewSetMultimap[K comparable, V any](c Client, name string, opts ...MultimapOption) *SetMultimap[K, V] {
+	e := c.Engine()
 	return &SetMultimap[K, V]{*newMulti[K, V](e, "set", name, keys.SetEnds, opts)}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -26,7 +25,8 @@ type Native[K comparable, V any] struct{ wholeMap[K, V] }
 
 // NewNative returns a handle. Programs outside of this module call
 // rueidisson.Native.
-func NewNative[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Native[K, V] {
+func NewNative[K comparable, V any](c Client, name string, opts ...Option) *Native[K, V] {
+	e := c.Engine()
 	m := newHandle[K, V](e, "native map", name, lifetime.native, opts)
 	s := m.sender()
 	s.timed = true

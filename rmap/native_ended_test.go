@@ -55,7 +55,7 @@ func TestTouchWithoutTimesChangesNothing(t *testing.T) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	e, ctx := engineOn(t, raw), t.Context()
 	type ending interface {
-		mapping[string, int]
+		Mapping[string, int]
 		touching
 	}
 	for name, m := range map[string]ending{
@@ -89,7 +89,7 @@ func TestWithTTLOfZeroIsNoEnd(t *testing.T) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	e, ctx := engineOn(t, raw), t.Context()
 	type ending interface {
-		mapping[string, int]
+		Mapping[string, int]
 		touching
 	}
 	hour := []Option{WithCodec(textFamily), WithTTL(time.Hour)}

@@ -27,7 +27,7 @@ import (
 // Values are handed out as they are kept: all who get one get the same, so what
 // they point to must not be changed.
 type Near[K comparable, V any] struct {
-	m   mapping[K, V]
+	m   Mapping[K, V]
 	b   base[K]
 	cfg nearConfig
 	bad error
@@ -43,7 +43,7 @@ type Near[K comparable, V any] struct {
 // made of one. It asks nobody: an option that cannot be used is the error of its
 // operations. Close ends it; one that is not used any more ends by itself when the
 // garbage is collected.
-func NewNear[K comparable, V any](m mapping[K, V], opts ...NearOption) *Near[K, V] {
+func NewNear[K comparable, V any](m Mapping[K, V], opts ...NearOption) *Near[K, V] {
 	n := &Near[K, V]{m: m, b: m.base()}
 	n.cfg, n.bad = resolveNear(opts)
 	if n.bad == nil && n.cfg.announced && !n.b.announces {
@@ -447,4 +447,4 @@ func (n *Near[K, V]) Stats() (s NearStats) {
 	return s
 }
 
-var _ mapping[string, int] = (*Near[string, int])(nil)
+var _ Mapping[string, int] = (*Near[string, int])(nil)

@@ -20,19 +20,19 @@ func TestAnEntryIsLoadedAnewBehindANear(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		return 1, true, nil
 	}
-	for name, on := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
-		"cache": func(e *locking.Engine, name string) mapping[string, int] {
+	for name, on := range map[string]func(e *locking.Engine, name string) Mapping[string, int]{
+		"cache": func(e *locking.Engine, name string) Mapping[string, int] {
 			return NewLoading(NewCache[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 		},
-		"native, through a writing": func(e *locking.Engine, name string) mapping[string, int] {
+		"native, through a writing": func(e *locking.Engine, name string) Mapping[string, int] {
 			l := NewLoading(NewNative[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 			return NewWriting(l, newBehindMap().write)
 		},
-		"native, announced": func(e *locking.Engine, name string) mapping[string, int] {
+		"native, announced": func(e *locking.Engine, name string) Mapping[string, int] {
 			m := NewNative[string, int](e, name, WithTTL(2*time.Second), WithAnnounce())
 			return NewNear(NewLoading(m, load, WithRefreshAhead(20)), WithAnnounced())
 		},
-		"two near caches": func(e *locking.Engine, name string) mapping[string, int] {
+		"two near caches": func(e *locking.Engine, name string) Mapping[string, int] {
 			return NewNear(NewLoading(NewCache[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20)))
 		},
 	} {

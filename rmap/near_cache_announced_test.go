@@ -379,11 +379,11 @@ func TestAUserWhoMayNotAnnounceChangesNothing(t *testing.T) {
 func TestWhatIsWrittenBehindAndThroughIsAnnounced(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for kind, on := range map[string]func(e *locking.Engine, name string, opts ...Option) mapping[string, string]{
-			"map": func(e *locking.Engine, name string, opts ...Option) mapping[string, string] {
+		for kind, on := range map[string]func(e *locking.Engine, name string, opts ...Option) Mapping[string, string]{
+			"map": func(e *locking.Engine, name string, opts ...Option) Mapping[string, string] {
 				return New[string, string](e, name, opts...)
 			},
-			"cache": func(e *locking.Engine, name string, opts ...Option) mapping[string, string] {
+			"cache": func(e *locking.Engine, name string, opts ...Option) Mapping[string, string] {
 				return NewCache[string, string](e, name, opts...)
 			},
 		} {

@@ -61,7 +61,7 @@ func newCopies[K comparable, V any](e *locking.Engine, cfg nearConfig, lanes *la
 const besideEntry = 200
 
 // sizeOf returns what a copy counts where they are bounded by bytes; false: it is not kept.
-func sizeOf[K comparable, V any](m mapping[K, V], field string, v V) (uint32, bool) {
+func sizeOf[K comparable, V any](m Mapping[K, V], field string, v V) (uint32, bool) {
 	switch m := m.(type) {
 	case *Near[K, V]:
 		return sizeOf(m.m, field, v)

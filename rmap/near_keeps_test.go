@@ -40,16 +40,16 @@ func missed[V any](t testing.TB, n *Near[string, V], k string) {
 }
 
 // missKinds are near caches that keep misses, and a map of another process that writes.
-var missKinds = map[string]func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]){
-	"tracked": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+var missKinds = map[string]func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], Mapping[string, string]){
+	"tracked": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], Mapping[string, string]) {
 		m := New[string, string](e, name)
 		return NewNear(m, WithMisses(d)), m
 	},
-	"announced": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+	"announced": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], Mapping[string, string]) {
 		m := New[string, string](e, name, WithAnnounce())
 		return NewNear(m, WithAnnounced(), WithMisses(d)), m
 	},
-	"cache": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+	"cache": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], Mapping[string, string]) {
 		m := NewCache[string, string](e, name)
 		return NewNear(m, WithMisses(d)), m
 	},
@@ -65,7 +65,7 @@ func TestNearMissIsKeptUntilTheEntryComes(t *testing.T) {
 			defer n.Close()
 			_, other := of(engineOn(t, raw), name, time.Hour)
 			require.NoError(t, other.Put(t.Context(), "other", "o"))
-			for _, by := range []mapping[string, string]{other, n} {
+			for _, by := range []Mapping[string, string]{other, n} {
 				missed(t, n, "k")
 				before := n.Stats()
 				for range 5 {
@@ -125,9 +125,9 @@ func TestNearMissEnds(t *testing.T) {
 func TestNearIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	for what, of := range map[string]func(m mapping[string, string], opts ...NearOption) *Near[string, string]{
-		"map": func(m mapping[string, string], opts ...NearOption) *Near[string, string] { return NewNear(m, opts...) },
-		"nested": func(m mapping[string, string], opts ...NearOption) *Near[string, string] {
+	for what, of := range map[string]func(m Mapping[string, string], opts ...NearOption) *Near[string, string]{
+		"map": func(m Mapping[string, string], opts ...NearOption) *Near[string, string] { return NewNear(m, opts...) },
+		"nested": func(m Mapping[string, string], opts ...NearOption) *Near[string, string] {
 			load := func(context.Context, string) (string, bool, error) { return "", false, nil }
 			return NewNear(NewNear(NewLoading(m, load)), opts...)
 		},
@@ -174,10 +174,10 @@ func TestNearPreloadsTheMap(t *testing.T) {
 	for i := range 1200 {
 		all[strconv.Itoa(i)] = i
 	}
-	for kind, of := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
+	for kind, of := range map[string]func(e *locking.Engine, name string) Mapping[string, int]{
 		"map":     loadKinds["map"],
 		"sharded": loadKinds["sharded"],
-		"announced": func(e *locking.Engine, name string) mapping[string, int] {
+		"announced": func(e *locking.Engine, name string) Mapping[string, int] {
 			return New[string, int](e, name, WithAnnounce())
 		},
 	} {

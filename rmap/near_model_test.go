@@ -52,7 +52,7 @@ func nearChild(p *redistest.Parent) {
 	if os.Getenv("NEAR_MODE") != "tracked" {
 		opts, near = append(opts, WithAnnounce()), append(near, WithAnnounced())
 	}
-	var m mapping[string, int64] = New[string, int64](e, "m", opts...)
+	var m Mapping[string, int64] = New[string, int64](e, "m", opts...)
 	if os.Getenv("NEAR_MODE") == "cache" {
 		m = NewCache[string, int64](e, "m", append(opts, WithTTL(time.Second), WithMaxIdle(time.Second))...)
 	}

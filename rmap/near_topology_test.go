@@ -16,14 +16,14 @@ import (
 var nears = map[string][]NearOption{"tracked": nil, "announced": {WithAnnounced()}}
 
 // nearsOf is the same, and that of a cache which announces.
-var nearsOf = map[string]func(e *locking.Engine) (mapping[string, string], []NearOption){
-	"tracked": func(e *locking.Engine) (mapping[string, string], []NearOption) {
+var nearsOf = map[string]func(e *locking.Engine) (Mapping[string, string], []NearOption){
+	"tracked": func(e *locking.Engine) (Mapping[string, string], []NearOption) {
 		return New[string, string](e, "m", WithAnnounce()), nil
 	},
-	"announced": func(e *locking.Engine) (mapping[string, string], []NearOption) {
+	"announced": func(e *locking.Engine) (Mapping[string, string], []NearOption) {
 		return New[string, string](e, "m", WithAnnounce()), nears["announced"]
 	},
-	"announced cache": func(e *locking.Engine) (mapping[string, string], []NearOption) {
+	"announced cache": func(e *locking.Engine) (Mapping[string, string], []NearOption) {
 		return NewCache[string, string](e, "m", WithAnnounce()), nears["announced"]
 	},
 }
@@ -61,7 +61,7 @@ func TestANearCacheFollowsItsSlot(t *testing.T) {
 	}
 }
 
-func eventuallyPut(t *testing.T, m mapping[string, string], v string) {
+func eventuallyPut(t *testing.T, m Mapping[string, string], v string) {
 	t.Helper()
 	redistest.Eventually(t, func() bool { return m.Put(t.Context(), "k", v) == nil }, soon, 10*time.Millisecond)
 }

@@ -15,7 +15,7 @@ import (
 
 // oneHashed is what every map of one hash has as an object.
 type oneHashed interface {
-	mapping[string, int]
+	Mapping[string, int]
 	Remaining(ctx context.Context) (time.Duration, error)
 	RenameIfAbsent(ctx context.Context, to string) (bool, error)
 	Copy(ctx context.Context, to string) (bool, error)

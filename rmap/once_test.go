@@ -74,7 +74,7 @@ func writingOnce(opts ...WritingOption) usedOnce {
 	}
 }
 
-func holds(ctx context.Context, m mapping[string, int], want int) error {
+func holds(ctx context.Context, m Mapping[string, int], want int) error {
 	v, _, err := m.Get(ctx, "5")
 	if err == nil && v != want {
 		return fmt.Errorf("read %d", v)

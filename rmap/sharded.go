@@ -8,7 +8,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -39,7 +38,8 @@ const slots = 16384
 
 // NewSharded returns a handle. Programs outside of this module call
 // rueidisson.Sharded.
-func NewSharded[K comparable, V any](e *locking.Engine, name string, n int, opts ...Option) *Sharded[K, V] {
+func NewSharded[K comparable, V any](c Client, name string, n int, opts ...Option) *Sharded[K, V] {
+	e := c.Engine()
 	m := newHandle[K, V](e, "sharded map", name, lifetime.none, opts)
 	m.cfg.shards = n
 	s := &sharded{m.sender(), n}

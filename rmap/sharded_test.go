@@ -38,7 +38,7 @@ func numbered(n int) map[string]int {
 	return all
 }
 
-func allOf(t *testing.T, m mapping[string, int], opts ...ScanOption) map[string]int {
+func allOf(t *testing.T, m Mapping[string, int], opts ...ScanOption) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for e, err := range m.All(t.Context(), opts...) {
@@ -57,7 +57,7 @@ func TestModelOfAShardedMap(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				key := named(t, raw)
-				runModel(t, seed, func() mapping[string, int] { return sharding(t, engineOn(t, raw), key, 3, opts...) })
+				runModel(t, seed, func() Mapping[string, int] { return sharding(t, engineOn(t, raw), key, 3, opts...) })
 			})
 		}
 	})
@@ -650,7 +650,7 @@ func TestAShardedMapOnACluster(t *testing.T) {
 	})
 	t.Run("the model", func(t *testing.T) {
 		name := redistest.Name(t)
-		runModel(t, uint64(time.Now().UnixNano()), func() mapping[string, int] { return sharding(t, engineOn(t, raw), name, 7) })
+		runModel(t, uint64(time.Now().UnixNano()), func() Mapping[string, int] { return sharding(t, engineOn(t, raw), name, 7) })
 	})
 	t.Run("names with braces are refused", func(t *testing.T) {
 		for _, name := range []string{"{a}b", "a}", "{"} {

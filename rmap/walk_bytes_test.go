@@ -26,7 +26,7 @@ type walked struct {
 	many func(t *testing.T, keys []string) map[string]string // nil: it has none
 }
 
-func walkedMap(m mapping[string, string]) walked {
+func walkedMap(m Mapping[string, string]) walked {
 	return walked{
 		fill: func(t *testing.T, key, text string) { t.Helper(); require.NoError(t, m.Put(t.Context(), key, text)) },
 		all:  m.All(context.Background()),

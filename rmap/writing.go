@@ -23,7 +23,7 @@ type Change[K comparable, V any] struct {
 // Writing is a map whose changes are written to a store, too: see [NewWriting].
 // Any number of goroutines may use it.
 type Writing[K comparable, V any] struct {
-	m     mapping[K, V]
+	m     Mapping[K, V]
 	h     *handle[K, V]
 	write func(ctx context.Context, changes []Change[K, V]) error
 	cfg   writingConfig
@@ -65,7 +65,7 @@ type Writing[K comparable, V any] struct {
 // m of a Writing with WithBehind is a [Map], a [Native] or a [Cache]: what is to
 // be on top of those, such as a [Loading], goes on top of the Writing. Where m announces its
 // writes, near caches are told in the step that changes the map and queues the change.
-func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
+func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
 	w := &Writing[K, V]{m: m, write: write}
 	w.cfg = writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
 	w.cfg, w.bad = object.Options(w.cfg, opts, WritingOption.applyWriting)
@@ -92,7 +92,7 @@ func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Con
 }
 
 // behindOn refuses what a change in one step would pass by.
-func behindOn[K comparable, V any](m mapping[K, V]) error {
+func behindOn[K comparable, V any](m Mapping[K, V]) error {
 	switch m.(type) {
 	case *Map[K, V], *Native[K, V], *Cache[K, V]:
 		return nil
@@ -450,4 +450,4 @@ func (w *Writing[K, V]) add(context.Context, K, V, []PutOption) (sum V, err erro
 	return sum, err
 }
 
-var _ mapping[string, int] = (*Writing[string, int])(nil)
+var _ Mapping[string, int] = (*Writing[string, int])(nil)

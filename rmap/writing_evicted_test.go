@@ -65,7 +65,7 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 // TestAServerThatEvictsTheLeaseOfALoad: nothing that was put since is overwritten.
 func TestAServerThatEvictsTheLeaseOfALoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		for _, put := range []bool{false, true} {
 			s := newSource()
 			m := on(engineOn(t, raw))

@@ -20,10 +20,10 @@ func TestACopyOfARefusedChangeDoesNothing(t *testing.T) {
 	raw := server.Client(t)
 	for kind, c := range map[string]struct {
 		body string
-		on   func(m *Map[string, int], c *Cache[string, int]) mapping[string, int]
+		on   func(m *Map[string, int], c *Cache[string, int]) Mapping[string, int]
 	}{
-		"map":   {behindScript.Body(), func(m *Map[string, int], _ *Cache[string, int]) mapping[string, int] { return m }},
-		"cache": {mapcache.Behind.Body(), func(_ *Map[string, int], c *Cache[string, int]) mapping[string, int] { return c }},
+		"map":   {behindScript.Body(), func(m *Map[string, int], _ *Cache[string, int]) Mapping[string, int] { return m }},
+		"cache": {mapcache.Behind.Body(), func(_ *Map[string, int], c *Cache[string, int]) Mapping[string, int] { return c }},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 )
 
 // killed queues a change as a process does that is killed when it has the answer.
-func killed(t *testing.T, m mapping[string, int], k string, v int) {
+func killed(t *testing.T, m Mapping[string, int], k string, v int) {
 	t.Helper()
 	h := m.(housed[string, int]).handle()
 	text, err := h.encodeValue(v)

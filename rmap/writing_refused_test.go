@@ -34,9 +34,9 @@ func TestAChangeThatIsRefusedForGoodIsNotQueued(t *testing.T) {
 		} {
 			name := cacheNamed(t, raw)
 			for _, key := range append(of(name), keys.MapWrites(name), keys.MapPending(name)) {
-				for op, do := range map[string]func(ctx context.Context, m mapping[string, int]) error{
+				for op, do := range map[string]func(ctx context.Context, m Mapping[string, int]) error{
 					"put": changesOf["put"], "put many": changesOf["put many"], "remove": changesOf["remove"],
-					"with a time": func(ctx context.Context, m mapping[string, int]) error {
+					"with a time": func(ctx context.Context, m Mapping[string, int]) error {
 						if kind == "map" {
 							return m.PutMany(ctx, map[string]int{"a": 1, "b": 2})
 						}

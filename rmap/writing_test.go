@@ -72,7 +72,7 @@ func (s *behindMap) now() map[string]int {
 	return maps.Clone(s.all)
 }
 
-func contents(t testing.TB, m mapping[string, int]) map[string]int {
+func contents(t testing.TB, m Mapping[string, int]) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for e, err := range m.All(t.Context()) {
@@ -85,9 +85,9 @@ func contents(t testing.TB, m mapping[string, int]) map[string]int {
 var ways = map[string][]WritingOption{"through": nil, "behind": {WithBehind(10), WithWriteDelay(5 * time.Millisecond)}}
 
 // onWays runs a test through and behind, on every kind of map and server.
-func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int])) {
+func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) Mapping[string, int])) {
 	t.Helper()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		for way, opts := range ways {
 			if m := on(engineOn(t, raw)); way == "behind" && behindOn(m) != nil {
 				continue
@@ -100,7 +100,7 @@ func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []Wri
 // TestTheStoreEqualsTheMap after any operations of two handles at once.
 func TestTheStoreEqualsTheMap(t *testing.T) {
 	t.Parallel()
-	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int]) {
+	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) Mapping[string, int]) {
 		s := newBehindMap()
 		var ws []*Writing[string, int]
 		var all sync.WaitGroup
@@ -132,7 +132,7 @@ func TestTheStoreEqualsTheMap(t *testing.T) {
 	})
 }
 
-func anyChange(ctx context.Context, r *rand.Rand, m mapping[string, int]) error {
+func anyChange(ctx context.Context, r *rand.Rand, m Mapping[string, int]) error {
 	k, n := strconv.Itoa(r.IntN(5)), r.IntN(1000)
 	switch r.IntN(10) {
 	case 0:
@@ -171,7 +171,7 @@ func anyChange(ctx context.Context, r *rand.Rand, m mapping[string, int]) error 
 // TestWhatOperationsOfAWritingAnswer is what those of the map do.
 func TestWhatOperationsOfAWritingAnswer(t *testing.T) {
 	t.Parallel()
-	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int]) {
+	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) Mapping[string, int]) {
 		ctx := t.Context()
 		w := NewWriting(on(engineOn(t, raw)), newBehindMap().write, opts...)
 		_, had, err := w.Swap(ctx, "k", 1)
@@ -242,27 +242,27 @@ func TestAnErrorOfTheStoreChangesNothing(t *testing.T) {
 }
 
 // changesOf is every operation that changes {k: 1}.
-var changesOf = map[string]func(ctx context.Context, m mapping[string, int]) error{
-	"put":      func(ctx context.Context, m mapping[string, int]) error { return m.Put(ctx, "k", 2) },
-	"put many": func(ctx context.Context, m mapping[string, int]) error { return m.PutMany(ctx, map[string]int{"l": 2}) },
-	"swap":     func(ctx context.Context, m mapping[string, int]) error { _, _, err := m.Swap(ctx, "k", 2); return err },
-	"remove":   func(ctx context.Context, m mapping[string, int]) error { _, err := m.Remove(ctx, "k"); return err },
-	"clear":    func(ctx context.Context, m mapping[string, int]) error { return m.Clear(ctx) },
-	"absent": func(ctx context.Context, m mapping[string, int]) error {
+var changesOf = map[string]func(ctx context.Context, m Mapping[string, int]) error{
+	"put":      func(ctx context.Context, m Mapping[string, int]) error { return m.Put(ctx, "k", 2) },
+	"put many": func(ctx context.Context, m Mapping[string, int]) error { return m.PutMany(ctx, map[string]int{"l": 2}) },
+	"swap":     func(ctx context.Context, m Mapping[string, int]) error { _, _, err := m.Swap(ctx, "k", 2); return err },
+	"remove":   func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Remove(ctx, "k"); return err },
+	"clear":    func(ctx context.Context, m Mapping[string, int]) error { return m.Clear(ctx) },
+	"absent": func(ctx context.Context, m Mapping[string, int]) error {
 		_, _, err := m.PutIfAbsent(ctx, "l", 1)
 		return err
 	},
-	"replace": func(ctx context.Context, m mapping[string, int]) error { _, err := m.Replace(ctx, "k", 2); return err },
-	"take":    func(ctx context.Context, m mapping[string, int]) error { _, _, err := m.Take(ctx, "k"); return err },
-	"cas": func(ctx context.Context, m mapping[string, int]) error {
+	"replace": func(ctx context.Context, m Mapping[string, int]) error { _, err := m.Replace(ctx, "k", 2); return err },
+	"take":    func(ctx context.Context, m Mapping[string, int]) error { _, _, err := m.Take(ctx, "k"); return err },
+	"cas": func(ctx context.Context, m Mapping[string, int]) error {
 		_, err := m.CompareAndSwap(ctx, "k", 1, 2)
 		return err
 	},
-	"car": func(ctx context.Context, m mapping[string, int]) error {
+	"car": func(ctx context.Context, m Mapping[string, int]) error {
 		_, err := m.CompareAndRemove(ctx, "k", 1)
 		return err
 	},
-	"compute": func(ctx context.Context, m mapping[string, int]) error {
+	"compute": func(ctx context.Context, m Mapping[string, int]) error {
 		_, _, err := m.Compute(ctx, "k", increment)
 		return err
 	},
@@ -534,7 +534,7 @@ func inOrder(t *testing.T, lines []string) map[string]int {
 
 // callsOfWrites checks each call of a script about what is written behind, and
 // returns their names.
-func callsOfWrites(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
+func callsOfWrites(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m Mapping[string, int]) (seen []string) {
 	t.Helper()
 	r.Take()
 	w := NewWriting(m, newBehindMap().write, ways["behind"]...)

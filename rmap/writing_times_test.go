@@ -16,21 +16,21 @@ func TestWhatReplacesALivingValueLeavesItsTimes(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	for way, opts := range ways {
 		for what, op := range map[string]struct {
-			do   func(ctx context.Context, m mapping[string, int], opts ...PutOption) error
+			do   func(ctx context.Context, m Mapping[string, int], opts ...PutOption) error
 			kept bool
 		}{
-			"replace": {func(ctx context.Context, m mapping[string, int], opts ...PutOption) error {
+			"replace": {func(ctx context.Context, m Mapping[string, int], opts ...PutOption) error {
 				_, err := m.Replace(ctx, "k", 2, opts...)
 				return err
 			}, true},
-			"compare and swap": {func(ctx context.Context, m mapping[string, int], opts ...PutOption) error {
+			"compare and swap": {func(ctx context.Context, m Mapping[string, int], opts ...PutOption) error {
 				_, err := m.CompareAndSwap(ctx, "k", 1, 2, opts...)
 				return err
 			}, true},
-			"put": {func(ctx context.Context, m mapping[string, int], opts ...PutOption) error {
+			"put": {func(ctx context.Context, m Mapping[string, int], opts ...PutOption) error {
 				return m.Put(ctx, "k", 2, opts...)
 			}, false},
-			"swap": {func(ctx context.Context, m mapping[string, int], opts ...PutOption) error {
+			"swap": {func(ctx context.Context, m Mapping[string, int], opts ...PutOption) error {
 				_, _, err := m.Swap(ctx, "k", 2, opts...)
 				return err
 			}, false},

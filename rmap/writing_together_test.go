@@ -40,7 +40,7 @@ func entriesTo(n, v int) map[string]int {
 // TestWritingThroughHandsOverSeveralChanges at a time, and the map has what the store has.
 func TestWritingThroughHandsOverSeveralChanges(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) Mapping[string, int]) {
 		s, m := newBehindMap(), on(engineOn(t, raw))
 		w := NewWriting(m, s.write, WithWriteMany(10))
 		require.NoError(t, w.PutMany(t.Context(), entriesTo(25, 1)))

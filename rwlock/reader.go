@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
 // reader is the read side as the server sees it.
@@ -55,7 +55,7 @@ func (r reader) Release(ctx context.Context, owner string) (lease.Released, erro
 }
 
 func (r reader) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
-	if err := lock.Bury(ctx, r.e, r.gone, owner); err != nil {
+	if err := lockkit.Bury(ctx, r.e, r.gone, owner); err != nil {
 		return lease.Released{}, err
 	}
 	return r.Release(ctx, owner)

@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Lock is a handle on the read-write lock of one name. It holds nothing of any
 // acquisition, so it may be used by any number of goroutines, and any number of
 // handles on one name are the same lock.
 type Lock struct {
-	server
+	on     server
 	reader reader
 	writer writer
 	read   Side
@@ -26,16 +28,17 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RWLock.
-func New(e *locking.Engine, name string, opts ...Option) *Lock {
+func New(c Client, name string, opts ...Option) *Lock {
+	e := c.Engine()
 	mapped := e.Map(name)
-	l := &Lock{label: name, server: server{
+	l := &Lock{label: name, on: server{
 		e: e, name: mapped, channel: keys.RWChannel(mapped), gone: keys.Tombstones(mapped),
 		claims: keys.RWClaims(mapped), waiting: keys.RWReaders(mapped), turn: keys.RWTurn(mapped),
 	}}
-	l.reader, l.writer = reader{&l.server}, writer{server: &l.server}
+	l.reader, l.writer = reader{&l.on}, writer{server: &l.on}
 	l.read = Side{l: l, kind: readKind}
 	l.write = Side{l: l, kind: writeKind}
-	l.bad = cmp.Or(object.CheckName(l.e, l.server.name), object.Apply(l, opts, Option.apply))
+	l.bad = cmp.Or(object.CheckName(l.on.e, l.on.name), object.Apply(l, opts, Option.apply))
 	return l
 }
 
@@ -58,7 +61,7 @@ func (l *Lock) Write() *Side { return &l.write }
 // Cost: two script calls, and one more for each 1,000 readers. Errors: ctx's,
 // [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of Redis.
 func (l *Lock) Readers(ctx context.Context) ([]lock.Holder, error) {
-	readers, err := ask(ctx, l, func() ([]lock.Holder, error) { return l.readers(ctx) })
+	readers, err := ask(ctx, l, func() ([]lock.Holder, error) { return l.on.readers(ctx) })
 	return readers, l.failed("readers of", err)
 }
 
@@ -67,9 +70,9 @@ func (l *Lock) Readers(ctx context.Context) ([]lock.Holder, error) {
 //
 // Cost: one script call. Errors: as [Lock.Readers].
 func (l *Lock) Writer(ctx context.Context) (lock.Holder, error) {
-	st, err := ask(ctx, l, func() (state, error) { return l.inspect(ctx) })
+	st, err := ask(ctx, l, func() (state, error) { return l.on.inspect(ctx) })
 	if w := st.writer(); w.owner != "" {
-		return l.holderOf(w, st.left), nil
+		return l.on.holderOf(w, st.left), nil
 	}
 	return lock.Holder{}, l.failed("writer of", err)
 }
@@ -77,7 +80,7 @@ func (l *Lock) Writer(ctx context.Context) (lock.Holder, error) {
 // Locked reports whether anybody holds the lock, on either side. Cost and
 // errors: as [Lock.Writer].
 func (l *Lock) Locked(ctx context.Context) (bool, error) {
-	st, err := ask(ctx, l, func() (state, error) { return l.inspect(ctx) })
+	st, err := ask(ctx, l, func() (state, error) { return l.on.inspect(ctx) })
 	return st.mode != "", l.failed("inspect", err)
 }
 
@@ -85,7 +88,7 @@ func (l *Lock) Locked(ctx context.Context) (bool, error) {
 // unlocks it: 0 if nobody holds it, -1 if there is no end. Cost and errors: as
 // [Lock.Writer].
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
-	st, err := ask(ctx, l, func() (state, error) { return l.inspect(ctx) })
+	st, err := ask(ctx, l, func() (state, error) { return l.on.inspect(ctx) })
 	return st.left, l.failed("inspect", err)
 }
 
@@ -94,17 +97,17 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
-	n, err := ask(ctx, l, func() (int, error) { return l.e.Listeners(ctx, l.channel) })
+	n, err := ask(ctx, l, func() (int, error) { return l.on.e.Listeners(ctx, l.on.channel) })
 	return n, l.failed("count waiters of", err)
 }
 
 // ask makes a one-shot call: ctx bounds the round trip.
 func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
-	return object.Ask(ctx, l.e, l.bad, call)
+	return object.Ask(ctx, l.on.e, l.bad, call)
 }
 
 // usable checks what every operation needs.
-func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.e, l.bad) }
+func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.on.e, l.bad) }
 
 // failed names the operation and the lock.
 func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.label, err) }

@@ -39,30 +39,30 @@ func methods(e *locking.Engine) map[string]func(ctx context.Context, l *Lock) er
 			return err
 		},
 		"renew.lua": func(ctx context.Context, l *Lock) error {
-			keys, args := readRenewal.Add(nil, nil, l.Key(), private, lease)
+			keys, args := readRenewal.Add(nil, nil, l.on.Key(), private, lease)
 			_, err := e.Run(ctx, readRenewal.Script, keys, args)
 			return err
 		},
 		"mark.lua": func(ctx context.Context, l *Lock) error {
-			keys, args := markRenewal.Add(nil, nil, l.Key(), private, lease)
+			keys, args := markRenewal.Add(nil, nil, l.on.Key(), private, lease)
 			_, err := e.Run(ctx, markRenewal.Script, keys, args)
 			return err
 		},
-		"force.lua":   func(ctx context.Context, l *Lock) error { _, err := l.force(ctx, "read", "0"); return err },
-		"inspect.lua": func(ctx context.Context, l *Lock) error { _, err := l.inspect(ctx); return err },
+		"force.lua":   func(ctx context.Context, l *Lock) error { _, err := l.on.force(ctx, "read", "0"); return err },
+		"inspect.lua": func(ctx context.Context, l *Lock) error { _, err := l.on.inspect(ctx); return err },
 		"leases.lua": func(ctx context.Context, l *Lock) error {
-			_, err := l.leases(ctx, []holder{{private, 1}})
+			_, err := l.on.leases(ctx, []holder{{private, 1}})
 			return err
 		},
 		"clear.lua": func(ctx context.Context, l *Lock) error {
 			if err := reads(ctx, l); err != nil {
 				return err
 			}
-			l.clear(ctx)
+			l.on.clear(ctx)
 			return nil
 		},
 		"withdraw.lua": func(ctx context.Context, l *Lock) error {
-			return writer{&l.server, false}.Quit(ctx)
+			return writer{&l.on, false}.Quit(ctx)
 		},
 	}
 }
@@ -110,7 +110,7 @@ func TestAnAcquireThatIsNotReplicatedIsUndone(t *testing.T) {
 		_, err := p.Acquire(t.Context(), locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})
 		require.ErrorIs(t, err, core.ErrNotReplicated)
 		require.Equal(t, []string{script + "_acquire.lua", "bury.lua", script + "_release.lua"}, redistest.ScriptNames(r.Take()))
-		st, err := l.inspect(t.Context())
+		st, err := l.on.inspect(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, st.mode)
 		r.Take()
@@ -145,7 +145,7 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			written, writtenBack, turned, forced := hold("written", writes), hold("back", writes), hold("turned", writes), hold("forced", writes)
 			_, err = turned.reader.Acquire(ctx, locking.Try{Owner: to, Lease: time.Minute, Queue: true}) // it waits
 			require.NoError(t, err)
-			require.NoError(t, raw.Do(ctx, raw.B().Del().Key(evicted.mark(own)).Build()).Error())
+			require.NoError(t, raw.Do(ctx, raw.B().Del().Key(evicted.on.mark(own)).Build()).Error())
 			require.NoError(t, raw.Do(ctx, raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
 			_, err = New(e, "new").reader.Acquire(ctx, locking.Try{Owner: own, Lease: time.Minute})
 			require.ErrorContains(t, err, "OOM", "or this test shows nothing")
@@ -165,17 +165,17 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 				require.True(t, r.Held, what)
 			}
 			for _, l := range []*Lock{renewed, evicted} {
-				keys, args := readRenewal.Add(nil, nil, l.Key(), own, time.Hour)
+				keys, args := readRenewal.Add(nil, nil, l.on.Key(), own, time.Hour)
 				answer, err := e.Run(ctx, readRenewal.Script, keys, args)
 				require.NoError(t, err)
 				stands, err := answer.AsIntSlice()
 				require.NoError(t, err)
 				require.Equal(t, []int64{1}, stands)
-				leases, err := l.leases(ctx, []holder{{own, 1}})
+				leases, err := l.on.leases(ctx, []holder{{own, 1}})
 				require.NoError(t, err)
 				require.Greater(t, leases[0], time.Minute)
 			}
-			was, err := forced.force(ctx, "write", "1")
+			was, err := forced.on.force(ctx, "write", "1")
 			require.NoError(t, err)
 			require.True(t, was)
 		})

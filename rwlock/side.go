@@ -6,6 +6,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -20,9 +21,6 @@ var _ lock.Locker = (*Side)(nil)
 
 // Name returns the name of the lock that it is a side of.
 func (s *Side) Name() string { return s.l.label }
-
-// Identity returns the client and the key of the lock that has this side. It is for the other packages of the family.
-func (s *Side) Identity() (*locking.Engine, core.Key) { return s.l.e, s.l.Key() }
 
 // Lock waits until the side is free and takes it: the read side while nobody
 // writes, the write side while nobody reads or writes. ctx bounds the wait and
@@ -52,7 +50,7 @@ func (s *Side) Identity() (*locking.Engine, core.Key) { return s.l.e, s.l.Key() 
 // Errors: as [lock.Lock.Lock], and [ErrUpgrade].
 // Source: RReadWriteLock.
 func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
-	ask, err := lock.Resolve(opts)
+	ask, err := lockkit.Resolve(opts)
 	return s.acquire(ctx, s.kind+" lock", ask, err)
 }
 
@@ -63,7 +61,7 @@ func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, e
 //
 // Cost, wire and other errors: as [Side.Lock].
 func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
-	ask, err := lock.ResolveTry(opts)
+	ask, err := lockkit.ResolveTry(opts)
 	return s.acquire(ctx, "try "+s.kind+" lock", ask, err)
 }
 
@@ -84,18 +82,18 @@ func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 		message = "1"
 	}
 	held, err = ask(ctx, s.l, func() (bool, error) {
-		held, err := s.l.force(ctx, s.kind, message)
+		held, err := s.l.on.force(ctx, s.kind, message)
 		// The claims of writers that wait and the turn of readers go, too: what has died, and what a clock that was set back
 		// has made last. Those that live say so again. Each is a command of one key, so that it works while the slot moves.
-		for _, key := range []string{s.l.claims, s.l.turn} {
+		for _, key := range []string{s.l.on.claims, s.l.on.turn} {
 			if err == nil {
-				_, err = s.l.e.Run(ctx, deleteCommand, []string{key}, nil)
+				_, err = s.l.on.e.Run(ctx, deleteCommand, []string{key}, nil)
 			}
 		}
 		return held, err
 	})
 	if held {
-		s.l.e.Hurry(s.l.Key()) // our own holders need not wait for their renewals
+		s.l.on.e.Hurry(s.l.on.Key()) // our own holders need not wait for their renewals
 	}
 	return held, s.l.failed("force unlock "+s.kind+" of", err)
 }
@@ -124,8 +122,8 @@ func (s *Side) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 }
 
 // handle returns what the contexts of its holds carry them for.
-func (s *Side) handle() lock.Handle {
-	return lock.Handle{Engine: s.l.e, Key: core.Key{Kind: s.kind, Name: s.l.server.name}, Name: s.l.label}
+func (s *Side) handle() lockkit.Handle {
+	return lockkit.Handle{Engine: s.l.on.e, Key: core.Key{Kind: s.kind, Name: s.l.on.name}, Name: s.l.label}
 }
 
 func (s *Side) fresh(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
@@ -136,7 +134,7 @@ func (s *Side) fresh(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
 	}
 	ask.Shared = true
 	return lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
-		held, err := s.l.e.Acquire(ctx, s.l.reader, ask, seat)
+		held, err := s.l.on.e.Acquire(ctx, s.l.reader, ask, seat)
 		return (*reading)(held), err
 	}, s.handle())
 }
@@ -144,19 +142,23 @@ func (s *Side) fresh(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
 // nested returns what a context that carries a hold of this lock asks for. It is not
 // live if there is none.
 func (s *Side) nested(ctx context.Context, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
-	kind, outer := lock.Carried(ctx, s.l.e, s.l.server.name, "")
+	kind, outer := lockkit.Carried[lock.Hold](ctx, s.l.on.e, s.l.on.name, "")
 	switch {
 	case outer == nil:
 		return nil, false, nil
 	case core.Family(kind) != family:
 		return nil, true, core.Mixed(core.Family(kind))
 	case kind == s.kind:
-		return lock.Nest(ctx, outer, ask)
+		return lockkit.Nest(ctx, outer, ask)
 	case s.kind == readKind:
 		return s.under(ctx, outer, ask)
 	}
-	if _, further := lock.Carried(ctx, s.l.e, s.l.server.name, writeKind); further != nil {
-		return lock.Nest(ctx, further, ask)
+	if _, further := lockkit.Carried[lock.Hold](ctx, s.l.on.e, s.l.on.name, writeKind); further != nil {
+		return lockkit.Nest(ctx, further, ask)
 	}
 	return nil, true, ErrUpgrade
+}
+
+func init() {
+	lockkit.LendIdentity(func(s *Side) (*locking.Engine, core.Key) { return s.l.on.e, s.l.on.Key() })
 }

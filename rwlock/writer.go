@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
 // writer is the write side as the server sees it. Its owners have a suffix
@@ -85,7 +85,7 @@ func (w writer) Release(ctx context.Context, owner string) (lease.Released, erro
 }
 
 func (w writer) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
-	if err := lock.Bury(ctx, w.e, w.gone, writeOwner(owner)); err != nil {
+	if err := lockkit.Bury(ctx, w.e, w.gone, writeOwner(owner)); err != nil {
 		return lease.Released{}, err
 	}
 	return w.Release(ctx, owner)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -36,7 +37,7 @@ var _ locking.Holding = (*writing)(nil)
 
 func (l *Lock) newWriting(ctx context.Context, ask locking.Ask, seat lease.Seat) (*writing, error) {
 	w := &writing{l: l, seat: seat}
-	held, err := l.e.Acquire(ctx, &l.writer, ask, w)
+	held, err := l.on.e.Acquire(ctx, &l.writer, ask, w)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (w *writing) Release(ctx context.Context, _ lease.Seat) error {
 	if alone {
 		return w.held.Release(ctx, w)
 	}
-	return w.l.e.GoOn(ctx, func() error {
+	return w.l.on.e.GoOn(ctx, func() error {
 		ctx := context.WithoutCancel(ctx)
 		err := w.downgrade(ctx)
 		w.mu.Lock()
@@ -120,7 +121,7 @@ func (w *writing) Release(ctx context.Context, _ lease.Seat) error {
 func (w *writing) downgrade(ctx context.Context) error {
 	w.change.Lock()
 	defer w.change.Unlock()
-	owner := w.l.e.IDs.Private()
+	owner := w.l.on.e.IDs.Private()
 	shared, err := w.held.Downgrade(ctx, w, owner, w)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +146,7 @@ func (w *writing) free(ctx context.Context) error {
 	}
 	stood := held.Err()
 	err := held.Release(ctx, w)
-	w.l.e.GiveBackLater(w.l.reader, doubted, w.l.e.WatchdogTimeout)
+	w.l.on.e.GiveBackLater(w.l.reader, doubted, w.l.on.e.WatchdogTimeout)
 	if stood == nil && errors.Is(err, lock.ErrLost) {
 		return nil // the read hold has taken its place, and stood
 	}
@@ -161,7 +162,7 @@ type under struct {
 // under takes the read side under a write hold. It is not live if that has ended
 // meanwhile.
 func (s *Side) under(ctx context.Context, outer *lock.Hold, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
-	w, known := lock.Standing(outer).(*writing)
+	w, known := lockkit.Standing(outer).(*writing)
 	if !known {
 		return nil, false, nil
 	}

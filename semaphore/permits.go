@@ -13,7 +13,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -32,7 +31,8 @@ type PermitSemaphore struct {
 
 // NewPermits returns a handle. Programs outside of this module call
 // rueidisson.Client.PermitSemaphore.
-func NewPermits(e *locking.Engine, name string, opts ...Option) *PermitSemaphore {
+func NewPermits(c Client, name string, opts ...Option) *PermitSemaphore {
+	e := c.Engine()
 	i, key := e.Shared(permitSharedKey{}, func() any { return newPermitShared(e) }).(*permitShared), e.Map(name)
 	of := &permitNames{
 		i, name, key, keys.PermitLeases(key), keys.Tombstones(key), keys.PermitLabels(key), keys.SemaphoreChannel(key),

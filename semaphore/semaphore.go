@@ -12,11 +12,14 @@ import (
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // most is how many permits there can be: Java reads them as 32 bits.
 const most = math.MaxInt32
@@ -43,18 +46,19 @@ type Semaphore struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Semaphore.
-func New(e *locking.Engine, name string, opts ...Option) *Semaphore {
+func New(c Client, name string, opts ...Option) *Semaphore {
+	e := c.Engine()
 	key := e.Map(name)
-	c, err := object.Options(config{}, opts, Option.applySemaphore)
+	given, err := object.Options(config{}, opts, Option.applySemaphore)
 	s := &Semaphore{
 		h:    e.Shared(sharedKey{}, func() any { return newShared(e) }).(*shared),
 		of:   &names{key, keys.SemaphoreChannel(key), keys.Lane(key, e.ClientID), keys.SemaphoreSet(key)},
 		name: name,
 		bad:  cmp.Or(err, object.CheckName(e, key)),
 	}
-	if err == nil && c.ordered {
+	if err == nil && given.ordered {
 		line := keys.SemaphoreOrder(key)
-		s.order = &fleetQueue{e, fairlock.NewOrder(e, line), []string{line, keys.FairQueue(line)}}
+		s.order = &fleetQueue{e, lockkit.FairOrder[fairlock.Lock](e, line), []string{line, keys.FairQueue(line)}}
 	}
 	return s
 }

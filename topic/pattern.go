@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -22,7 +21,8 @@ import (
 type PatternTopic[T any] struct{ h handle[T] }
 
 // NewPattern returns a handle. Programs outside of this module call rueidisson.PatternTopic.
-func NewPattern[T any](e *locking.Engine, pattern string, opts ...Option) *PatternTopic[T] {
+func NewPattern[T any](c Client, pattern string, opts ...Option) *PatternTopic[T] {
+	e := c.Engine()
 	return &PatternTopic[T]{newHandle[T](e, "pattern topic", pattern, pubsub.Channel{Kind: pubsub.Pattern, Name: pattern}, opts)}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -31,7 +30,8 @@ type ReliableTopic[T any] struct {
 }
 
 // NewReliable returns a handle. Programs outside of this module call rueidisson.ReliableTopic.
-func NewReliable[T any](e *locking.Engine, name string, opts ...Option) *ReliableTopic[T] {
+func NewReliable[T any](c Client, name string, opts ...Option) *ReliableTopic[T] {
+	e := c.Engine()
 	key := e.Map(name)
 	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e)}
 	t.of = stream{key, keys.TopicTimeouts(key), keys.TopicMissed(key), keys.TopicHolders(key), keys.Lane(key, e.ClientID)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
@@ -15,7 +14,8 @@ import (
 type ShardedTopic[T any] struct{ h handle[T] }
 
 // NewSharded returns a handle. Programs outside of this module call rueidisson.ShardedTopic.
-func NewSharded[T any](e *locking.Engine, name string, opts ...Option) *ShardedTopic[T] {
+func NewSharded[T any](c Client, name string, opts ...Option) *ShardedTopic[T] {
+	e := c.Engine()
 	return &ShardedTopic[T]{newHandle[T](e, "sharded topic", name, pubsub.Channel{Kind: pubsub.Sharded, Name: e.Map(name)}, opts)}
 }
 

@@ -4,16 +4,20 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Topic is messages of T for everybody who listens now, Go or Java; see the
 // package's documentation. It is safe for concurrent use.
 type Topic[T any] struct{ h handle[T] }
 
 // New returns a handle. Programs outside of this module call rueidisson.Topic.
-func New[T any](e *locking.Engine, name string, opts ...Option) *Topic[T] {
+func New[T any](c Client, name string, opts ...Option) *Topic[T] {
+	e := c.Engine()
 	return &Topic[T]{newHandle[T](e, "topic", name, pubsub.Channel{Kind: pubsub.Plain, Name: e.Map(name)}, opts)}
 }
 

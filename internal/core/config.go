@@ -7,6 +7,9 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 )
 
+// Option changes the settings of a client.
+type Option interface{ Apply(*Config) error }
+
 // Config is a client's settings, resolved and checked.
 type Config struct {
 	ClientID        string

@@ -29,6 +29,9 @@ type Engine struct {
 	closed   error
 }
 
+// Engine returns e. An object passes it on to the objects that it is made of, whose constructors take a client.
+func (e *Engine) Engine() *Engine { return e }
+
 // New puts an engine on top of a Redis client, after asking the server whether
 // it can serve one.
 func New(ctx context.Context, client rueidis.Client, cfg core.Config) (*Engine, error) {

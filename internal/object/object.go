@@ -20,6 +20,12 @@ var (
 	errNoName     = fmt.Errorf("%w: empty name", core.ErrInvalidArgument)
 )
 
+// Client is what hands out the engine: *rueidisson.Client, and the engine itself to what objects are made of.
+type Client interface {
+	// Engine is for the packages of this module.
+	Engine() *locking.Engine
+}
+
 // Options applies options to a configuration, in their order, up to the first that cannot be used.
 func Options[O comparable, C any](defaults C, opts []O, apply func(O, *C) error) (C, error) {
 	if len(opts) == 0 {

@@ -13,6 +13,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
+// Client is a *rueidisson.Client.
+type Client = object.Client
+
 // Queue is a queue whose messages are kept until somebody has acknowledged them; see
 // the package's documentation. It holds nothing, so any number of goroutines may use
 // it.
@@ -27,7 +30,8 @@ type Queue[T any] struct {
 }
 
 // New returns a handle. Programs outside of this module call rueidisson.ReliableQueue.
-func New[T any](e *locking.Engine, name string, opts ...Option) *Queue[T] {
+func New[T any](c Client, name string, opts ...Option) *Queue[T] {
+	e := c.Engine()
 	h := e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 	q := &Queue[T]{h: h, name: name, of: newNames(e, e.Map(name))}
 	cfg, err := object.Options(config{maxBody: defaultMaxBody, given: given{log: e.Logger}}, opts, Option.applyHandle)

@@ -17,7 +17,8 @@ import (
 const scanned = 1000
 
 // Queues lists queues. Programs outside of this module call rueidisson.ReliableQueues.
-func Queues(ctx context.Context, e *locking.Engine) iter.Seq2[string, error] {
+func Queues(ctx context.Context, c Client) iter.Seq2[string, error] {
+	e := c.Engine()
 	return func(yield func(string, error) bool) {
 		if err := eachQueue(ctx, e, func(name string) bool { return yield(name, nil) }); err != nil {
 			yield("", fmt.Errorf("list reliable queues: %w", err))

@@ -8,6 +8,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
+// Client is a *rueidisson.Client.
+type Client = object.Client
+
 // Limiter is a handle on a rate limiter that Java programs share, as their
 // RRateLimiter of that name. Any number of handles on one name are the same
 // limiter, and any number of goroutines may use one.
@@ -29,7 +32,8 @@ type Limiter struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RedissonRateLimiter.
-func New(e *locking.Engine, name string) *Limiter {
+func New(c Client, name string) *Limiter {
+	e := c.Engine()
 	mapped := e.Map(name)
 	log := &slidingLog{e: e, keys: []string{
 		mapped, keys.RateValue(mapped), keys.RateLog(mapped),

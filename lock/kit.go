@@ -1,0 +1,58 @@
+package lock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
+)
+
+// The other packages of locks reach what follows by package lockkit.
+func init() {
+	lockkit.LendLock(lockkit.Lock{
+		Resolve:    func(opts any) (locking.Ask, error) { return resolve(opts.([]LockOption)) },
+		ResolveTry: func(opts any) (locking.Ask, error) { return resolveTry(opts.([]TryOption)) },
+		Standing:   func(hold any) locking.Holding { return hold.(*Hold).seat.held },
+		Nest:       nest,
+		Carried: func(ctx context.Context, e *locking.Engine, name, kind string) (string, any) {
+			return carried(ctx, carriedKey{e, name, kind})
+		},
+		Tell: func(hold any, to lease.Seat) { hold.(*Hold).tell(to) },
+		Bury: bury,
+		Inspect: func(ctx context.Context, e *locking.Engine, name string) (any, error) {
+			return (&protocol{e: e, name: name}).inspect(ctx)
+		},
+		Unusable: func(e *locking.Engine, name string, err error) any {
+			return &Lock{p: *newProtocol(e, name), name: name, bad: err}
+		},
+	})
+	lockkit.LendIdentity((*Lock).identity)
+	lockkit.LendIdentity(func(f *Fenced) (*locking.Engine, core.Key) { return f.l.identity() })
+}
+
+// nest is false of a hold that has ended: then it is as if it were not there.
+func nest(ctx context.Context, hold any, ask locking.Ask) (inner any, live bool, err error) {
+	added, err := hold.(*Hold).reenter(ctx, ask)
+	if errors.Is(err, errOuterEnded) {
+		return nil, false, nil
+	}
+	return added, true, err
+}
+
+// tell has to hear how h ends.
+func (h *Hold) tell(to lease.Seat) {
+	c := &holdContext{hold: h, forget: func() bool { return true }} // nobody sees it as a context
+	c.cancel = to.Ended
+	if cause := h.seat.tell(c); cause != nil {
+		to.Ended(cause)
+	}
+}
+
+// bury leaves a tombstone for owner. Gone is where the tombstones of the lock are.
+func bury(ctx context.Context, e *locking.Engine, gone, owner string) error {
+	_, err := e.Run(ctx, buryScript, []string{gone}, []string{owner, latchMillis})
+	return err
+}
