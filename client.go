@@ -178,7 +178,6 @@ func (c *Client) String() string {
 }
 
 // Lock returns a handle on the reentrant lock of that name; see [lock.Lock].
-// It asks nobody: a name that cannot be used is the error of its operations.
 func (c *Client) Lock(name string) *lock.Lock { return lock.New(c, name) }
 
 // FairLock returns a handle on the fair lock of that name; see
@@ -186,8 +185,7 @@ func (c *Client) Lock(name string) *lock.Lock { return lock.New(c, name) }
 func (c *Client) FairLock(name string) *fairlock.Lock { return fairlock.New(c, name) }
 
 // Election returns a handle on the election of that name; see
-// [election.Election.Campaign]. It asks nobody: a name or an option that cannot be
-// used is the error of its operations.
+// [election.Election.Campaign].
 func (c *Client) Election(name string, opts ...election.Option) *election.Election {
 	return election.New(c, name, opts...)
 }
@@ -200,20 +198,17 @@ func (c *Client) MultiLock(locks ...lock.Locker) *multilock.MultiLock {
 }
 
 // RWLock returns a handle on the read-write lock of that name, one lock with two
-// sides; see [rwlock.Lock]. It asks nobody: a name or an option that cannot be
-// used is the error of its operations.
+// sides; see [rwlock.Lock].
 func (c *Client) RWLock(name string, opts ...rwlock.Option) *rwlock.Lock {
 	return rwlock.New(c, name, opts...)
 }
 
 // LockGroup returns a handle on the locks of any number of values under that
-// name; see [multilock.Group]. It asks nobody: a name that cannot be used is the
-// error of its operations.
+// name; see [multilock.Group].
 func (c *Client) LockGroup(name string) *multilock.Group { return multilock.NewGroup(c, name) }
 
 // FencedLock returns a handle on the fenced lock of that name, whose holds have
-// tokens that keep late writers out; see [lock.Fenced]. It asks nobody: a name
-// that cannot be used is the error of its operations.
+// tokens that keep late writers out; see [lock.Fenced].
 func (c *Client) FencedLock(name string) *lock.Fenced { return lock.NewFenced(c, name) }
 
 // FenceGuard returns a guard of one key of Redis, which is written only for
@@ -224,49 +219,42 @@ func (c *Client) FenceGuard(key, lockName string) *lock.Guard {
 }
 
 // RateLimiter returns a handle on the token bucket of that name; see
-// [ratelimiter.Limiter]. It asks nobody: a name or an option that cannot be
-// used is the error of its operations.
+// [ratelimiter.Limiter].
 func (c *Client) RateLimiter(name string, opts ...ratelimiter.Option) *ratelimiter.Limiter {
 	return ratelimiter.New(c, name, opts...)
 }
 
 // RedissonRateLimiter returns a handle on the rate limiter of that name which
-// Redisson's RRateLimiter shares, on its keys; see [redissonlimiter.Limiter]. It
-// asks nobody: a name that cannot be used is the error of its operations.
+// Redisson's RRateLimiter shares, on its keys; see [redissonlimiter.Limiter].
 func (c *Client) RedissonRateLimiter(name string) *redissonlimiter.Limiter {
 	return redissonlimiter.New(c, name)
 }
 
 // Semaphore returns a handle on the semaphore of that name, which Redisson's
-// RSemaphore shares; see [semaphore.Semaphore]. It asks nobody: a name or an option that
-// cannot be used is the error of its operations.
+// RSemaphore shares; see [semaphore.Semaphore].
 func (c *Client) Semaphore(name string, opts ...semaphore.Option) *semaphore.Semaphore {
 	return semaphore.New(c, name, opts...)
 }
 
 // PermitSemaphore returns a handle on the semaphore of that name whose permits
 // have leases, which Redisson's RPermitExpirableSemaphore shares; see
-// [semaphore.PermitSemaphore]. It asks nobody: a name or an option that cannot be used is
-// the error of its operations.
+// [semaphore.PermitSemaphore].
 func (c *Client) PermitSemaphore(name string, opts ...semaphore.Option) *semaphore.PermitSemaphore {
 	return semaphore.NewPermits(c, name, opts...)
 }
 
 // Latch returns a handle on the countdown latch of that name, which Redisson's
-// RCountDownLatch shares; see [latch.Latch]. It asks nobody: a name that cannot be
-// used is the error of its operations.
+// RCountDownLatch shares; see [latch.Latch].
 func (c *Client) Latch(name string) *latch.Latch { return latch.New(c, name) }
 
 // Barrier returns a handle on the barrier of that name, at which so many parties
-// wait for each other; see [latch.Barrier.Await]. It asks nobody: a name, a
-// number or an option that cannot be used is the error of its operations.
+// wait for each other; see [latch.Barrier.Await].
 func (c *Client) Barrier(name string, parties int, opts ...latch.BarrierOption) *latch.Barrier {
 	return latch.NewBarrier(c, name, parties, opts...)
 }
 
 // DoubleBarrier returns a handle on the double barrier of that name, which so many parties
-// enter together and leave together; see [latch.DoubleBarrier.Enter]. It asks nobody: a
-// name or a number that cannot be used is the error of its operations.
+// enter together and leave together; see [latch.DoubleBarrier.Enter].
 func (c *Client) DoubleBarrier(name string, parties int) *latch.DoubleBarrier {
 	return latch.NewDoubleBarrier(c, name, parties)
 }

@@ -1,5 +1,5 @@
 // Package rueidisson gives Go the distributed objects that Redisson gives Java,
-// on Redis and Valkey through rueidis. A [Client] hands them out:
+// on Redis and Valkey through rueidis. A [Client] is shared by all of them:
 //
 //	c, err := rueidisson.Open("redis://127.0.0.1:6379")
 //	if err != nil {
@@ -16,31 +16,52 @@
 //
 // # Objects
 //
-//	Client.Lock                 one holder at a time, re-entered through the context   package lock
-//	Client.MultiLock            several locks at once, or none of them                 package multilock
-//	Client.LockGroup            many locks under one name, several at once             package multilock
-//	multilock.Red               one lock on several servers, of which more than half agree   package multilock
-//	Client.Semaphore            at most so many at the same time, or a stock          package semaphore
-//	Client.PermitSemaphore      the same, and a process that dies gives its part back  package semaphore
-//	Client.Latch                to go on when all of several have reported            package latch
-//	Map                         entries that a fleet shares, typed, with a Compute     package rmap
-//	Native                      the same, of which entries go by themselves            package rmap
-//	Cache                       the same on any server, with a bound and events        package rmap
-//	Queue                       elements in order, of which each goes to one taker     package queue
-//	BoundedQueue                the same, of so many elements at most                  package queue
-//	DelayedQueue                elements that come into a queue at their time          package queue
-//	Topic                       messages for all who listen now, typed                 package topic
-//	ReliableTopic               the same, kept until every subscriber has handled it   package topic
-//	Client.Barrier              so many wait for each other, again and again           package latch
-//	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
-//	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter
+// Objects that coordinate come from the client. Objects that hold data come from their packages, which take the client.
+//
+//   - [Client.Lock]: one holder at a time, re-entered through the context
+//   - [Client.FairLock]: the same, in the order of arrival over all processes
+//   - [Client.FencedLock]: the same, with tokens that keep late writers out; see [Client.FenceGuard]
+//   - [Client.RWLock]: many readers, or one writer
+//   - [Client.MultiLock]: several locks at once, or none of them
+//   - [Client.LockGroup]: many locks under one name, several at once
+//   - [multilock.Red]: one lock on several servers, of which more than half agree
+//   - [Client.Election]: one leader of a fleet, whom all can observe
+//   - [Client.Semaphore]: at most n at the same time, or a stock
+//   - [Client.PermitSemaphore]: the same with leases: a process that dies gives its permits back
+//   - [Client.Latch]: waits until a count is down to 0
+//   - [Client.Barrier]: n parties wait for each other, again and again
+//   - [Client.DoubleBarrier]: n parties enter together and leave together
+//   - [Client.RateLimiter]: n in a time, for each key, with a burst
+//   - [Client.RedissonRateLimiter]: the same on the keys of Redisson's RRateLimiter
+//   - [rmap.New]: a typed map, with Compute
+//   - [rmap.NewTTLMap]: the same with times to live, which the server keeps
+//   - [rmap.NewCache]: the same on any server, with a bound, idle times and events
+//   - [rmap.NewSharded]: a map over all servers of a cluster
+//   - [rmap.NewNear]: a map with copies of its entries in the process
+//   - [rmap.NewLoading]: a map that loads what is absent
+//   - [rmap.NewWriting]: a map that writes to a store, at once or later
+//   - [rmap.NewListMultimap]: a list of values for each key
+//   - [rmap.NewSetMultimap]: a set of values for each key
+//   - [queue.New]: a queue and deque, each element for one taker
+//   - [queue.NewBounded]: the same with a capacity
+//   - [queue.NewRing]: the newest n elements
+//   - [queue.NewPriority]: elements by score
+//   - [queue.NewDelayed]: elements that enter a queue at their time
+//   - [queue.NewStream]: a log that groups of consumers read
+//   - [reliable.New]: jobs, with leases, retries, delays, priorities and groups
+//   - [topic.New]: messages for all present listeners
+//   - [topic.NewPattern]: the messages of all topics whose names match
+//   - [topic.NewSharded]: the same as a topic, within a shard of a cluster
+//   - [topic.NewReliable]: messages that are kept until every subscriber has handled them
+//
+// A handle does no I/O and holds nothing: make it where it is needed. Its first operation returns the error of a name or
+// an option that cannot be used.
 //
 // A lock is for work that must not be done by two at once, a rate limiter for
 // work that must not be done too often: lock what is changed, limit who asks.
 // What can be shared stands on the same keys as Redisson 4.x, so that Go and
-// Java take part in the same objects. A handle, such as what Client.Lock
-// returns, asks nobody and holds nothing: make it where it is needed. What was
-// acquired is a value of its own, a [lock.Hold], and a context that ends with it.
+// Java take part in the same objects. What was acquired is a value of its own, a
+// [lock.Hold], and a context that ends with it.
 //
 // Beside them there are ratelimiter/httplimit (middleware for net/http),
 // ratelimiter/grpclimit (interceptors for gRPC, a module of its own), otel
@@ -101,4 +122,26 @@
 // An error names the operation and the object, and wraps what a program
 // branches on: the package's sentinels, the context's error and its cause, or
 // the error of Redis or of the network.
+//
+// [multilock.Red]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multilock#Red
+// [rmap.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#New
+// [rmap.NewTTLMap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewTTLMap
+// [rmap.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewCache
+// [rmap.NewSharded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewSharded
+// [rmap.NewNear]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewNear
+// [rmap.NewLoading]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewLoading
+// [rmap.NewWriting]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewWriting
+// [rmap.NewListMultimap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewListMultimap
+// [rmap.NewSetMultimap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewSetMultimap
+// [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
+// [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
+// [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing
+// [queue.NewPriority]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewPriority
+// [queue.NewDelayed]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewDelayed
+// [queue.NewStream]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewStream
+// [reliable.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue/reliable#New
+// [topic.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#New
+// [topic.NewPattern]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#NewPattern
+// [topic.NewSharded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#NewSharded
+// [topic.NewReliable]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#NewReliable
 package rueidisson

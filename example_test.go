@@ -118,13 +118,13 @@ func send(ctx context.Context, to string) error {
 
 // mail sends what anybody adds to the queue, until ctx ends.
 func mail(ctx context.Context, c *rueidisson.Client) error {
-	mails := rueidisson.ReliableQueue[string](c, "mails") // mails.Add(ctx, "ann", reliable.WithDelay(time.Hour)) anywhere
+	mails := reliable.New[string](c, "mails") // mails.Add(ctx, "ann", reliable.WithDelay(time.Hour)) anywhere
 	return mails.Serve(ctx, func(ctx context.Context, m *reliable.Message[string]) error {
 		return send(ctx, m.Value) // ctx ends before another gets the message; an error has it come again later
 	})
 }
 
-func ExampleReliableQueue() {
+func Example_reliableQueue() {
 	url, stop := exampleServer() // such as "redis://127.0.0.1:6379"
 	defer stop()
 	ctx := context.Background()
@@ -139,7 +139,7 @@ func ExampleReliableQueue() {
 	ended := make(chan error, 1)
 	go func() { ended <- mail(working, c) }()
 
-	mails := rueidisson.ReliableQueue[string](c, "mails")
+	mails := reliable.New[string](c, "mails")
 	if _, err := mails.Add(ctx, "ann"); err != nil {
 		panic(err)
 	}

@@ -63,17 +63,17 @@ func numbered(values []string) map[string]string {
 var bulkies = map[string]bulky{
 	"map": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			return rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)).PutMany(ctx, numbered(values))
+			return rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)).PutMany(ctx, numbered(values))
 		},
 		ways: []way{
 			{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+				return counted(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
 			}},
 			{"keys", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)).Keys(ctx))
+				return counted(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)).Keys(ctx))
 			}},
 			{"get many", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				m := rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text))
+				m := rmap.New[string, string](c, name, rmap.WithCodec(codec.Text))
 				n, err := m.Len(ctx)
 				if err != nil {
 					return 0, err
@@ -89,17 +89,17 @@ var bulkies = map[string]bulky{
 	},
 	"cache": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			return rueidisson.Cache[string, string](c, name, rmap.WithCodec(codec.Text)).PutMany(ctx, numbered(values), rmap.WithTTL(time.Hour))
+			return rmap.NewCache[string, string](c, name, rmap.WithCodec(codec.Text)).PutMany(ctx, numbered(values), rmap.WithTTL(time.Hour))
 		},
 		ways: []way{
 			{"all timed", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Cache[string, string](c, name, rmap.WithCodec(codec.Text)).AllTimed(ctx))
+				return counted(rmap.NewCache[string, string](c, name, rmap.WithCodec(codec.Text)).AllTimed(ctx))
 			}},
 			{"keys", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Cache[string, string](c, name, rmap.WithCodec(codec.Text)).Keys(ctx))
+				return counted(rmap.NewCache[string, string](c, name, rmap.WithCodec(codec.Text)).Keys(ctx))
 			}},
 			{"sweep", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				m := rueidisson.Cache[string, string](c, name, rmap.WithCodec(codec.Text))
+				m := rmap.NewCache[string, string](c, name, rmap.WithCodec(codec.Text))
 				keys, err := textsOf(m.Keys(ctx))
 				for _, k := range keys {
 					if err == nil {
@@ -115,7 +115,7 @@ var bulkies = map[string]bulky{
 	},
 	"list multimap": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			m := rueidisson.ListMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
+			m := rmap.NewListMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
 			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
 				for _, v := range some {
 					err = errors.Join(err, m.Put(ctx, strconv.Itoa(i), v))
@@ -124,47 +124,47 @@ var bulkies = map[string]bulky{
 			return err
 		},
 		ways: []way{{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			return counted(rueidisson.ListMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+			return counted(rmap.NewListMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
 		}}},
 	},
 	"queue": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			_, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
+			_, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
 			return err
 		},
 		ways: []way{
 			{"values", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
+				return counted(queue.New[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
 			}},
 			{"drain", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Drain(ctx)
+				all, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).Drain(ctx)
 				return len(all), err
 			}},
 		},
 	},
 	"taken by number": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			_, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
+			_, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
 			return err
 		},
 		ways: []way{{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			all, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+			all, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
 			return len(all), err
 		}}},
 	},
 	"awaited by number": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			_, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
+			_, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
 			return err
 		},
 		ways: []way{{"take n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			all, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).TakeN(ctx, manyElements)
+			all, err := queue.New[string](c, name, queue.WithCodec(codec.Text)).TakeN(ctx, manyElements)
 			return len(all), err
 		}}},
 	},
 	"bounded queue": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			q := rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text))
+			q := queue.NewBounded[string](c, name, queue.WithCodec(codec.Text))
 			_, err := q.TrySetCapacity(ctx, len(values))
 			for some := range slices.Chunk(values, 10) {
 				_, more := q.Offer(ctx, some...)
@@ -174,17 +174,17 @@ var bulkies = map[string]bulky{
 		},
 		ways: []way{
 			{"values", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
+				return counted(queue.NewBounded[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
 			}},
 			{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+				all, err := queue.NewBounded[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
 				return len(all), err
 			}},
 		},
 	},
 	"ring buffer": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			q := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text))
+			q := queue.NewRing[string](c, name, queue.WithCodec(codec.Text))
 			err := q.SetCapacity(ctx, len(values))
 			for some := range slices.Chunk(values, 10) {
 				_, more := q.Offer(ctx, some...)
@@ -194,15 +194,15 @@ var bulkies = map[string]bulky{
 		},
 		ways: []way{
 			{"oldest", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Oldest(ctx, manyElements)
+				all, err := queue.NewRing[string](c, name, queue.WithCodec(codec.Text)).Oldest(ctx, manyElements)
 				return len(all), err
 			}},
 			{"newest", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Newest(ctx, manyElements)
+				all, err := queue.NewRing[string](c, name, queue.WithCodec(codec.Text)).Newest(ctx, manyElements)
 				return len(all), err
 			}},
 			{"drain", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Drain(ctx)
+				all, err := queue.NewRing[string](c, name, queue.WithCodec(codec.Text)).Drain(ctx)
 				return len(all), err
 			}},
 		},
@@ -213,22 +213,22 @@ var bulkies = map[string]bulky{
 			for i, v := range values {
 				scored[i] = queue.Scored[string]{Value: v, Score: float64(i)}
 			}
-			_, err := rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).OfferAll(ctx, scored...)
+			_, err := queue.NewPriority[string](c, name, queue.WithCodec(codec.Text)).OfferAll(ctx, scored...)
 			return err
 		},
 		ways: []way{
 			{"values", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
+				return counted(queue.NewPriority[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
 			}},
 			{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				all, err := rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+				all, err := queue.NewPriority[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
 				return len(all), err
 			}},
 		},
 	},
 	"stream": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			s := rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text))
+			s := queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text))
 			for _, v := range values {
 				_, more := s.Add(ctx, map[string]string{"v": v})
 				err = errors.Join(err, more)
@@ -237,16 +237,16 @@ var bulkies = map[string]bulky{
 		},
 		ways: []way{
 			{"range", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text)).Range(ctx, "-", "+"))
+				return counted(queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text)).Range(ctx, "-", "+"))
 			}},
 			{"reverse", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text)).Reverse(ctx, "+", "-"))
+				return counted(queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text)).Reverse(ctx, "+", "-"))
 			}},
 		},
 	},
 	"delayed queue": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			q := rueidisson.DelayedQueue[string](c, name, queue.WithCodec(codec.Text))
+			q := queue.NewDelayed[string](c, name, queue.WithCodec(codec.Text))
 			for _, v := range values {
 				_, more := q.Offer(ctx, v, time.Hour)
 				err = errors.Join(err, more)
@@ -254,13 +254,13 @@ var bulkies = map[string]bulky{
 			return err
 		},
 		ways: []way{{"waiting", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			return counted(rueidisson.DelayedQueue[string](c, name, queue.WithCodec(codec.Text)).Waiting(ctx))
+			return counted(queue.NewDelayed[string](c, name, queue.WithCodec(codec.Text)).Waiting(ctx))
 		}}},
 	},
 	"set multimap": {
 		most: 50_000,
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			m := rueidisson.SetMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
+			m := rmap.NewSetMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
 			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
 				for _, v := range some {
 					_, more := m.Put(ctx, strconv.Itoa(i), v)
@@ -270,20 +270,20 @@ var bulkies = map[string]bulky{
 			return err
 		},
 		ways: []way{{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			return counted(rueidisson.SetMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+			return counted(rmap.NewSetMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
 		}}},
 	},
 	"reliable queue": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
-			_, err := rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text)).AddAll(ctx, values)
+			_, err := reliable.New[string](c, name, reliable.WithCodec(codec.Text)).AddAll(ctx, values)
 			return err
 		},
 		ways: []way{
 			{"messages", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text)).Messages(ctx, reliable.Ready))
+				return counted(reliable.New[string](c, name, reliable.WithCodec(codec.Text)).Messages(ctx, reliable.Ready))
 			}},
 			{"take", func(ctx context.Context, c *rueidisson.Client, name string) (n int, err error) {
-				q := rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text))
+				q := reliable.New[string](c, name, reliable.WithCodec(codec.Text))
 				for {
 					m, err := q.Poll(ctx)
 					if errors.Is(err, reliable.ErrEmpty) {
@@ -397,7 +397,7 @@ func TestHoldLivesBesideLargeWalks(t *testing.T) {
 	lease, lasts := redistest.Scaled(time.Second), time.Duration(redistest.Count(t, 20, 3600))*time.Second
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	name := redistest.Name(t)
-	fill := rueidisson.Map[string, string](waiterClient(t, server.Addr()), name, rmap.WithCodec(codec.Text))
+	fill := rmap.New[string, string](waiterClient(t, server.Addr()), name, rmap.WithCodec(codec.Text))
 	for i := range entries {
 		require.NoError(t, fill.Put(t.Context(), strconv.Itoa(i), strings.Repeat("x", 256<<10)))
 	}
@@ -417,7 +417,7 @@ func TestHoldLivesBesideLargeWalks(t *testing.T) {
 		for range walkers {
 			walking.Go(func() { // ends with ctx
 				for ctx.Err() == nil {
-					n, err := counted(rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+					n, err := counted(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
 					switch {
 					case err == nil && n >= entries:
 						walks.Add(1)

@@ -158,3 +158,45 @@ func exportData(t *testing.T) importer.Lookup {
 	}
 	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
 }
+
+// TestThePackageCommentListsAllObjects compares the list of objects in the comment of the root package with the
+// constructors that there are: the methods of the client that return a handle, and the functions that take a client.
+func TestThePackageCommentListsAllObjects(t *testing.T) {
+	t.Parallel()
+	load := importer.ForCompiler(token.NewFileSet(), "gc", exportData(t))
+	var made []string
+	for _, p := range public(t) {
+		if strings.HasPrefix(p.path(), "ratelimiter/grpclimit") {
+			continue
+		}
+		pkg, err := load.Import(p.ImportPath)
+		require.NoError(t, err)
+		for _, name := range pkg.Scope().Names() {
+			f, is := pkg.Scope().Lookup(name).(*types.Func)
+			if !is || !strings.HasPrefix(name, "New") && name != "Red" || f.Signature().Params().Len() == 0 {
+				continue
+			}
+			first := types.TypeString(f.Signature().Params().At(0).Type(), func(p *types.Package) string { return p.Name() })
+			data := slices.Contains([]string{"rmap", "queue", "queue/reliable", "topic"}, p.path())
+			if name == "Red" || data && (strings.HasSuffix(first, ".Client") || strings.HasPrefix(first, "rmap.Mapping[")) {
+				made = append(made, pkg.Name()+"."+name)
+			}
+		}
+		if p.path() == "" {
+			client := types.NewPointer(pkg.Scope().Lookup("Client").Type())
+			for m := range types.NewMethodSet(client).Methods() {
+				r := m.Obj().(*types.Func).Signature().Results()
+				if m.Obj().Exported() && r.Len() == 1 && m.Obj().Name() != "Engine" && strings.HasPrefix(r.At(0).Type().String(), "*"+module+"/") {
+					made = append(made, "Client."+m.Obj().Name())
+				}
+			}
+		}
+	}
+	require.Greater(t, len(made), 30)
+	comment := text(t, "doc.go")
+	for _, one := range made {
+		if !strings.Contains(comment, "["+one+"]") {
+			t.Errorf("the package comment does not list %s", one)
+		}
+	}
+}

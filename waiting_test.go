@@ -1,6 +1,8 @@
 package rueidisson_test
 
 import (
+	"github.com/rueidisson/rueidisson/queue/reliable"
+
 	"context"
 	"errors"
 	"testing"
@@ -155,7 +157,7 @@ var waitables = map[string]waitable{
 	"bounded queue": {
 		hold: func(t *testing.T, p process, name string) {
 			t.Helper()
-			q := rueidisson.BoundedQueue[string](p[0], name)
+			q := queue.NewBounded[string](p[0], name)
 			_, err := q.TrySetCapacity(t.Context(), 1)
 			require.NoError(t, err)
 			_, err = q.Offer(t.Context(), "a")
@@ -163,35 +165,35 @@ var waitables = map[string]waitable{
 		},
 		wait: func(ctx context.Context, p process, name string, atMost time.Duration) (err error) {
 			if atMost == 0 {
-				_, err = rueidisson.BoundedQueue[string](p[0], name).Offer(ctx, "b")
+				_, err = queue.NewBounded[string](p[0], name).Offer(ctx, "b")
 			} else {
-				_, err = rueidisson.BoundedQueue[string](p[0], name).TryOffer(ctx, "b", queue.WithWait(atMost))
+				_, err = queue.NewBounded[string](p[0], name).TryOffer(ctx, "b", queue.WithWait(atMost))
 			}
 			return err
 		},
 		refused: queue.ErrFull, once: true,
 	},
 	"queue": taking(func(ctx context.Context, p process, name string) error {
-		_, err := rueidisson.Queue[string](p[0], name).Take(ctx)
+		_, err := queue.New[string](p[0], name).Take(ctx)
 		return err
 	}),
 	"priority queue": taking(func(ctx context.Context, p process, name string) error {
-		_, err := rueidisson.PriorityQueue[string](p[0], name).Take(ctx)
+		_, err := queue.NewPriority[string](p[0], name).Take(ctx)
 		return err
 	}),
 	"delayed queue": taking(func(ctx context.Context, p process, name string) error {
-		_, err := rueidisson.DelayedQueue[string](p[0], name).Take(ctx)
+		_, err := queue.NewDelayed[string](p[0], name).Take(ctx)
 		return err
 	}),
 	"reliable queue": taking(func(ctx context.Context, p process, name string) error {
-		_, err := rueidisson.ReliableQueue[string](p[0], name).Receive(ctx)
+		_, err := reliable.New[string](p[0], name).Receive(ctx)
 		return err
 	}),
 	"stream": awaited(func(ctx context.Context, p process, name string) error {
-		_, err := rueidisson.Stream[string, string](p[0], name).Group("g").Create(ctx, queue.FromStart)
+		_, err := queue.NewStream[string, string](p[0], name).Group("g").Create(ctx, queue.FromStart)
 		return err
 	}, func(ctx context.Context, p process, name string) error {
-		for _, err := range rueidisson.Stream[string, string](p[0], name).Group("g").Consume(ctx, "c") {
+		for _, err := range queue.NewStream[string, string](p[0], name).Group("g").Consume(ctx, "c") {
 			return err
 		}
 		return nil
@@ -211,7 +213,7 @@ var waitables = map[string]waitable{
 		hold: func(t *testing.T, p process, name string) {
 			t.Helper()
 			began := make(chan struct{})
-			slow := rmap.NewLoading(rueidisson.Map[string, string](p[0], name), func(ctx context.Context, _ string) (string, bool, error) {
+			slow := rmap.NewLoading(rmap.New[string, string](p[0], name), func(ctx context.Context, _ string) (string, bool, error) {
 				close(began)
 				<-ctx.Done()
 				return "", false, ctx.Err()
@@ -222,7 +224,7 @@ var waitables = map[string]waitable{
 			<-began
 		},
 		wait: func(ctx context.Context, p process, name string, _ time.Duration) error {
-			l := rmap.NewLoading(rueidisson.Map[string, string](p[0], name), func(context.Context, string) (string, bool, error) {
+			l := rmap.NewLoading(rmap.New[string, string](p[0], name), func(context.Context, string) (string, bool, error) {
 				return "", false, errors.New("another loads it")
 			})
 			_, _, err := l.Get(ctx, "k")

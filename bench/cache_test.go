@@ -92,7 +92,7 @@ func cached(most bound, of func(m *rmap.Cache[string, string]) call) func(addr s
 
 func (i cacheImpl) locker(name string) locker {
 	ctx := context.Background()
-	m := rueidisson.Cache[string, string](i.c, fmt.Sprint(name, " at most ", i.most))
+	m := rmap.NewCache[string, string](i.c, fmt.Sprint(name, " at most ", i.most))
 	err := i.most.set(ctx, m)
 	for at := 0; err == nil && at < len(fields); at++ {
 		err = m.Put(ctx, fields[at], text64, rmap.WithTTL(time.Hour))
@@ -112,7 +112,7 @@ func expiredEvent(t *testing.T, s *redistest.Server) sides {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	m := rueidisson.Cache[string, string](c, "expired event")
+	m := rmap.NewCache[string, string](c, "expired event")
 	var worst float64
 	ours := func(time.Duration) (float64, error) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -143,7 +143,7 @@ func millionExpires(t *testing.T, s *redistest.Server) sides {
 		}
 		defer func() { _ = c.Close(context.Background()) }()
 		ctx := t.Context()
-		live := rueidisson.Cache[string, string](c, "live")
+		live := rmap.NewCache[string, string](c, "live")
 		if err := live.Put(ctx, "k", text64); err != nil {
 			return 0, err
 		}
@@ -151,7 +151,7 @@ func millionExpires(t *testing.T, s *redistest.Server) sides {
 		if err != nil {
 			return 0, err
 		}
-		m := rueidisson.Cache[string, string](c, "all at once")
+		m := rmap.NewCache[string, string](c, "all at once")
 		filling := time.Duration(million()) * 12 * time.Microsecond
 		ends := time.Now().Add(filling + time.Second)
 		for i := 0; i < million(); i += 2000 {

@@ -77,7 +77,7 @@ func (d *delaying) run(t *testing.T, s *redistest.Server) error {
 		return err
 	}
 	defer func() { _ = c.Close(context.Background()) }()
-	q := rueidisson.DelayedQueue[string](c, "million delayed")
+	q := queue.NewDelayed[string](c, "million delayed")
 	first := time.Now().Add(time.Duration(million())*20*time.Microsecond + time.Second)
 	if err := fillDelayed(ctx, q, first); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (m mixed) measured(t *testing.T, s *redistest.Server, does mixedWork, opts 
 			return 0, err
 		}
 		defer func() { _ = c.Close(context.Background()) }()
-		q := rueidisson.DelayedQueue[string](c, "mixed delayed", opts...)
+		q := queue.NewDelayed[string](c, "mixed delayed", opts...)
 		defer func() { _, _ = q.Delete(context.Background()); _, _ = q.Queue().Delete(context.Background()) }()
 		for lead := 200*time.Millisecond + time.Duration(m.n)*50*time.Microsecond; time.Until(m.due) < 0; lead *= 2 {
 			if _, err := q.Delete(ctx); err != nil { // what was filled too slowly

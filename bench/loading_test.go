@@ -69,9 +69,9 @@ func misses(kind string) func(*testing.T, *redistest.Server) sides {
 			}
 			t.Cleanup(func() { _ = c.Close(context.Background()) })
 			if kind == "cache" {
-				all = append(all, rmap.NewLoading(rueidisson.Cache[string, string](c, "missed cache"), load))
+				all = append(all, rmap.NewLoading(rmap.NewCache[string, string](c, "missed cache"), load))
 			} else {
-				all = append(all, rmap.NewLoading(rueidisson.Map[string, string](c, "missed"), load))
+				all = append(all, rmap.NewLoading(rmap.New[string, string](c, "missed"), load))
 			}
 		}
 		entries := int64(0)
@@ -126,7 +126,7 @@ func manyMisses(t *testing.T, s *redistest.Server) sides {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	m, ctx := rueidisson.Map[string, string](c, "missed at once"), t.Context()
+	m, ctx := rmap.New[string, string](c, "missed at once"), t.Context()
 	var loads atomic.Int64
 	l := rmap.NewLoading(m, nil, rmap.WithLoadMany(1000, func(_ context.Context, ks []string) (map[string]string, error) {
 		loads.Add(1)
@@ -155,7 +155,7 @@ func manyMisses(t *testing.T, s *redistest.Server) sides {
 			return err
 		}),
 		base: everyCall(func() error {
-			_, err := rueidisson.Map[string, string](c, "there at once").GetMany(ctx, there...)
+			_, err := rmap.New[string, string](c, "there at once").GetMany(ctx, there...)
 			return err
 		}),
 		note: func() string { return fmt.Sprintf("%d calls of the source for %d calls", loads.Load(), calls) },
@@ -187,7 +187,7 @@ func drained(t *testing.T, s *redistest.Server) sides {
 	for _, f := range fields[:500] {
 		changes[f] = text64
 	}
-	w := rmap.NewWriting(rueidisson.Map[string, string](c, "drained"), func(context.Context, []rmap.Change[string, string]) error {
+	w := rmap.NewWriting(rmap.New[string, string](c, "drained"), func(context.Context, []rmap.Change[string, string]) error {
 		return nil
 	}, rmap.WithBehind(1000))
 	return sides{
@@ -206,7 +206,7 @@ func drained(t *testing.T, s *redistest.Server) sides {
 			return float64(10*len(changes)*n) / time.Since(began).Seconds(), nil
 		},
 		base: func(d time.Duration) (float64, error) {
-			m, n, began := rueidisson.Map[string, string](c, "not drained"), 0, time.Now()
+			m, n, began := rmap.New[string, string](c, "not drained"), 0, time.Now()
 			for ; n == 0 || time.Since(began) < d; n++ {
 				if err := m.PutMany(ctx, changes); err != nil {
 					return 0, err

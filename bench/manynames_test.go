@@ -41,7 +41,7 @@ func manyNames(most int) func(*testing.T, *redistest.Server) sides {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for i := range names {
-			q := rueidisson.Queue[string](takes, "name"+strconv.Itoa(i))
+			q := queue.New[string](takes, "name"+strconv.Itoa(i))
 			all.Go(func() { takeAll(ctx, q, late) })
 		}
 		t.Cleanup(func() { cancel(); all.Wait() })

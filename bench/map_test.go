@@ -136,7 +136,7 @@ func (i mapImpl) locker(name string) locker {
 	if err := fill(i.raw, name); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
-	return i.of(rueidisson.Map[string, string](i.c, name, i.opt...), rueidisson.Map[string, string](i.c, name, rmap.WithRequestIDs())).locker()
+	return i.of(rmap.New[string, string](i.c, name, i.opt...), rmap.New[string, string](i.c, name, rmap.WithRequestIDs())).locker()
 }
 
 func (i mapImpl) close() { _ = i.c.Close(context.Background()); i.raw.Close() }
@@ -290,7 +290,7 @@ func large(t *testing.T, s *redistest.Server) (*rmap.Map[string, string], rueidi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	m := rueidisson.Map[string, string](c, "large")
+	m := rmap.New[string, string](c, "large")
 	for i := 0; i < million(); i += 2000 {
 		some := map[string]string{}
 		for j := range 2000 {

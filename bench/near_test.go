@@ -79,7 +79,7 @@ func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *rmap.Near[
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close(context.Background()) })
-		return rueidisson.Map[string, string](c, "near", opts...)
+		return rmap.New[string, string](c, "near", opts...)
 	}
 	n, writer = rmap.NewNear(handle(), near...), handle()
 	t.Cleanup(n.Close)

@@ -39,7 +39,7 @@ func init() {
 type queueImpl struct{ c *rueidisson.Client }
 
 func (i queueImpl) locker(name string) locker {
-	q := rueidisson.Queue[string](i.c, "queue:"+name)
+	q := queue.New[string](i.c, "queue:"+name)
 	return call(func(ctx context.Context, _ int) error {
 		if _, err := q.Offer(ctx, text64); err != nil {
 			return err
@@ -113,7 +113,7 @@ func polled(t *testing.T, s *redistest.Server) func(ctx context.Context, name st
 	qs := map[string]*queue.Queue[string]{}
 	for i := range manyQueues {
 		name := "poller" + strconv.Itoa(i)
-		qs[name] = rueidisson.Queue[string](c, name)
+		qs[name] = queue.New[string](c, name)
 	}
 	return func(ctx context.Context, name string) error {
 		_, err := qs[name].Take(ctx)

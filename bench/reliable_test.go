@@ -110,7 +110,7 @@ func reliableImpl(of func(q *reliable.Queue[string]) call) func(addr string) (im
 }
 
 func (i queues) locker(name string) locker {
-	return i.of(rueidisson.ReliableQueue[string](i.c, name)).locker()
+	return i.of(reliable.New[string](i.c, name)).locker()
 }
 
 func (i queues) close() { _ = i.c.Close(context.Background()) }

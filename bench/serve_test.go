@@ -60,7 +60,7 @@ type serving struct {
 func (i *serving) locker(name string) locker {
 	if i.stop == nil {
 		i.handing = newHanding()
-		q := rueidisson.ReliableQueue[string](i.c, name)
+		q := reliable.New[string](i.c, name)
 		var ctx context.Context
 		ctx, i.stop = context.WithCancel(context.Background())
 		i.all.Go(func() {

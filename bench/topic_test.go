@@ -42,11 +42,11 @@ func fanOut(t *testing.T, s *redistest.Server) sides {
 		return c
 	}
 	name := redistest.Name(t)
-	f := &fleetOfEars{from: rueidisson.Topic[int64](open(), name)}
+	f := &fleetOfEars{from: topic.New[int64](open(), name)}
 	at := open()
 	before := s.Connections(t)
 	for range ears {
-		heard, err := rueidisson.Topic[int64](at, name).Listen(t.Context())
+		heard, err := topic.New[int64](at, name).Listen(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func init() {
 	}
 	// Of the side that waits.
 	kinds["reliable wake"] = func(c *rueidisson.Client, name string) locker {
-		q := rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text))
+		q := reliable.New[string](c, name, reliable.WithCodec(codec.Text))
 		return func(ctx context.Context) (unlock, error) {
 			m, err := q.Receive(ctx)
 			if err != nil {
@@ -45,7 +45,7 @@ func init() {
 type telling struct{ c *rueidisson.Client }
 
 func (i telling) locker(name string) locker {
-	q := rueidisson.ReliableQueue[string](i.c, name)
+	q := reliable.New[string](i.c, name)
 	return func(ctx context.Context) (unlock, error) {
 		return func() error {
 			_, err := q.Add(ctx, text100)
@@ -115,7 +115,7 @@ func startClients(t *testing.T, s *redistest.Server, n int) *crowdOfClients {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close(context.Background()) })
-		return rueidisson.ReliableQueue[string](c, "idle")
+		return reliable.New[string](c, "idle")
 	}
 	k := &crowdOfClients{s: s, from: open(), late: make(chan time.Duration, 1000)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -267,7 +267,7 @@ func memoryOf(of staying) func(t *testing.T, s *redistest.Server) sides {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close(context.Background()) })
-		q := rueidisson.ReliableQueue[string](c, "kept")
+		q := reliable.New[string](c, "kept")
 		peer := asynqAdds{asynq.NewClient(asynqAt(other.Addr()))}
 		t.Cleanup(peer.close)
 		return sides{

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -130,7 +129,7 @@ func bothEndEntries(t *testing.T, w *world) {
 	_, stored, err = m.mine.ComputeIfAbsent(m.ctx, "long", func() (string, error) { return "", errors.New("not called") }, rmap.WithTTL(5*time.Hour))
 	require.NoError(t, err)
 	require.False(t, stored)
-	numbers := rueidisson.Cache[string, int64](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text))
+	numbers := rmap.NewCache[string, int64](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text))
 	sum, err := rmap.Add(m.ctx, numbers, "short", 4, rmap.WithTTL(4*time.Hour))
 	require.NoError(t, err)
 	require.EqualValues(t, 5, sum)

@@ -55,7 +55,7 @@ func (w *world) sharedCache(t *testing.T, opts ...rueidisson.Option) *sharedCach
 	t.Helper()
 	name := redistest.Name(t)
 	m := &sharedCache{world: w, t: t, ctx: within(t)}
-	m.mine = rueidisson.Cache[string, string](w.client(t, append(opts, answersMayTakeLong)...), name, rmap.WithCodec(codec.Text))
+	m.mine = rmap.NewCache[string, string](w.client(t, append(opts, answersMayTakeLong)...), name, rmap.WithCodec(codec.Text))
 	m.theirs = w.java.MapCache(name, name, "String")
 	t.Cleanup(func() { // it has no end of its own
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -48,11 +48,11 @@ func entry[K comparable, V any](java string, f codec.Family, k K, key peer.Datum
 	return shared{
 		java: java, key: key, value: value,
 		put: func(ctx context.Context, c *rueidisson.Client, name string) error {
-			return rueidisson.Map[K, V](c, name, opts...).Put(ctx, k, v)
+			return rmap.New[K, V](c, name, opts...).Put(ctx, k, v)
 		},
 		find: func(ctx context.Context, t *testing.T, c *rueidisson.Client, name string) {
 			t.Helper()
-			m := rueidisson.Map[K, V](c, name, opts...)
+			m := rmap.New[K, V](c, name, opts...)
 			got, there, err := m.Get(ctx, k)
 			require.NoError(t, err)
 			require.True(t, there, "the key %v", k)
@@ -288,10 +288,10 @@ func goReadsPlainValues(t *testing.T, w *world) {
 func javaRefuses(t *testing.T, w *world) {
 	ctx, c, name := within(t), w.client(t), redistest.Name(t)
 	defer w.del(ctx, t, name)
-	require.NoError(t, rueidisson.Map[string, []string](c, name).Put(ctx, "k", []string{"a"}))
+	require.NoError(t, rmap.New[string, []string](c, name).Put(ctx, "k", []string{"a"}))
 	_, err := w.java.Map(t.Name(), name, "String,MsgPackJackson").Get(ctx, peer.String("k"))
 	require.Error(t, err, "a list without its class")
-	require.NoError(t, rueidisson.Map[string, user](c, name, rmap.WithValueCodec(codec.For[user](codec.JSON))).Put(ctx, "k", bob))
+	require.NoError(t, rmap.New[string, user](c, name, rmap.WithValueCodec(codec.For[user](codec.JSON))).Put(ctx, "k", bob))
 	got, err := w.java.Map(t.Name(), name, "String,TypedJson:"+person).Get(ctx, peer.String("k"))
 	require.NoError(t, err)
 	require.Equal(t, "java.util.LinkedHashMap", got.Class, "the codec with one class does not serve maps")
@@ -305,7 +305,7 @@ func goRefuses(t *testing.T, w *world) {
 	for _, value := range []peer.Datum{peer.Integer(1), peer.String("1"), {Class: "Person", Text: `{}`}} {
 		_, err := theirs.FastPut(ctx, peer.String("k"), value)
 		require.NoError(t, err)
-		_, _, err = rueidisson.Map[string, int64](c, name, rmap.WithValueCodec(codec.For[int64](codec.Kryo5))).Get(ctx, "k")
+		_, _, err = rmap.New[string, int64](c, name, rmap.WithValueCodec(codec.For[int64](codec.Kryo5))).Get(ctx, "k")
 		var wrong *codec.DecodeError
 		require.ErrorAs(t, err, &wrong, value)
 		require.Equal(t, "k", wrong.Key)

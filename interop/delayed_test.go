@@ -53,7 +53,7 @@ type delays struct {
 func (w *world) delays(t *testing.T, java *peer.Peer) *delays {
 	t.Helper()
 	d := &delays{line: w.line(t), java: java}
-	d.late = rueidisson.DelayedQueue[string](d.client, d.name, queue.WithCodec(codec.Text), queue.WithRedissonFormat())
+	d.late = queue.NewDelayed[string](d.client, d.name, queue.WithCodec(codec.Text), queue.WithRedissonFormat())
 	d.there = java.Queue("delayedqueue", d.name, d.name, "String")
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -158,7 +158,7 @@ func delaysOfAnyCodec(t *testing.T, w *world) {
 		family codec.Family
 	}{{"TypedJson:java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
 		name := d.name + c.theirs
-		mine := rueidisson.DelayedQueue[string](d.client, name, queue.WithCodec(c.family), queue.WithRedissonFormat())
+		mine := queue.NewDelayed[string](d.client, name, queue.WithCodec(c.family), queue.WithRedissonFormat())
 		theirs := w.java.Queue("delayedqueue", name, name, c.theirs)
 		for _, text := range []string{"a", "<&>é🙂\n", ""} {
 			_, err := mine.Offer(d.ctx, text, time.Millisecond)
@@ -226,7 +226,7 @@ func aProducerInGoIsKilled(t *testing.T, w *world) {
 // delaying is a Go process that offers an element, and moves what is due until it is killed.
 func delaying(p *redistest.Parent) {
 	inContest(p, func(ctx context.Context, c contest, client *rueidisson.Client, _ rueidis.Client) error {
-		late := rueidisson.DelayedQueue[string](client, c.Lock, queue.WithCodec(codec.Text), queue.WithRedissonFormat())
+		late := queue.NewDelayed[string](client, c.Lock, queue.WithCodec(codec.Text), queue.WithRedissonFormat())
 		if _, err := late.Offer(ctx, "left", time.Second); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/queue"
@@ -38,7 +37,7 @@ func (l *line) ring() (*queue.RingBuffer[string], peer.RingBuffer) {
 		defer cancel()
 		l.del(ctx, l.t, "redisson_rb:{"+l.name+"}")
 	})
-	return rueidisson.RingBuffer[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.RingBuffer(l.name, l.name, "String")
+	return queue.NewRing[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.RingBuffer(l.name, l.name, "String")
 }
 
 func goUsesARingBuffer(t *testing.T, w *world) {
@@ -95,7 +94,7 @@ func javaUsesARingBuffer(t *testing.T, w *world) {
 
 // ranks is a priority queue of texts as both sides see it.
 func (l *line) ranks() (*queue.PriorityQueue[string], peer.ScoredSet) {
-	return rueidisson.PriorityQueue[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.ScoredSet(l.name, l.name, "String")
+	return queue.NewPriority[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.ScoredSet(l.name, l.name, "String")
 }
 
 // ranked is what both sides have.
@@ -194,7 +193,7 @@ func priorityQueuesOfAnyCodec(t *testing.T, w *world) {
 		theirs string
 		family codec.Family
 	}{{"TypedJson:java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
-		mine := rueidisson.PriorityQueue[string](l.client, l.name, queue.WithCodec(c.family))
+		mine := queue.NewPriority[string](l.client, l.name, queue.WithCodec(c.family))
 		theirs := w.java.ScoredSet(l.name, l.name, c.theirs)
 		for _, text := range []string{"a", "<&>é🙂\n", ""} {
 			_, err := mine.Offer(l.ctx, text, 1)
@@ -214,7 +213,7 @@ func priorityQueuesOfAnyCodec(t *testing.T, w *world) {
 
 // log is a stream of texts as both sides see it.
 func (l *line) log() (*queue.Stream[string, string], peer.Stream) {
-	return rueidisson.Stream[string, string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Stream(l.name, l.name, "String")
+	return queue.NewStream[string, string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Stream(l.name, l.name, "String")
 }
 
 // fieldsOf is what Java has read.
@@ -355,7 +354,7 @@ func streamsOfAnyCodec(t *testing.T, w *world) {
 		theirs string
 		family codec.Family
 	}{{"TypedJson:java.lang.String/java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
-		mine := rueidisson.Stream[string, string](l.client, l.name, queue.WithCodec(c.family))
+		mine := queue.NewStream[string, string](l.client, l.name, queue.WithCodec(c.family))
 		theirs := w.java.Stream(l.name, l.name, c.theirs)
 		want := map[string]string{"a": "1", "<&>é🙂\n": "<&>é🙂\n"}
 		_, err := mine.Add(l.ctx, want)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
@@ -64,9 +63,9 @@ func (w *world) loadedMap(t *testing.T, kind string, opts ...rmap.Option) *loade
 	c := w.client(t, answersMayTakeLong)
 	opts = append(opts, rmap.WithCodec(codec.Text))
 	if kind == "loadedmap" {
-		m.mine = rmap.NewLoading(rueidisson.Map[string, string](c, name, opts...), m.load)
+		m.mine = rmap.NewLoading(rmap.New[string, string](c, name, opts...), m.load)
 	} else {
-		m.mine = rmap.NewLoading(rueidisson.Cache[string, string](c, name, opts...), m.load)
+		m.mine = rmap.NewLoading(rmap.NewCache[string, string](c, name, opts...), m.load)
 	}
 	w.forgetting(t, name)
 	t.Cleanup(func() { // Java sweeps no more

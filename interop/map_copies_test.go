@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -134,7 +133,7 @@ func bothCopyAMap(t *testing.T, w *world) {
 	m, c := w.sharedMap(t), w.client(t, answersMayTakeLong)
 	require.NoError(t, m.mine.Put(m.ctx, "a", "1"))
 	bothCopy(m.ctx, t, w, m.mine.Name(),
-		func(name string) whole { return rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)) },
+		func(name string) whole { return rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)) },
 		func(name string) peer.Map { return w.java.Map(m.mine.Name(), name, "String") })
 }
 
@@ -151,7 +150,7 @@ func bothCopyACache(t *testing.T, w *world) {
 		}
 	})
 	bothCopy(m.ctx, t, w, m.mine.Name(),
-		func(name string) whole { return rueidisson.Cache[string, string](c, name, rmap.WithCodec(codec.Text)) },
+		func(name string) whole { return rmap.NewCache[string, string](c, name, rmap.WithCodec(codec.Text)) },
 		func(name string) peer.Map { return cache(name).Map })
 	for _, name := range []string{"go", "java"} {
 		name = "{" + m.mine.Name() + "}:" + name

@@ -48,7 +48,7 @@ func (w *world) sharedMap(t *testing.T, opts ...rmap.Option) *sharedMap {
 	t.Helper()
 	m := &sharedMap{world: w, t: t, ctx: within(t)}
 	name := redistest.Name(t)
-	m.mine = rueidisson.Map[string, string](w.client(t, answersMayTakeLong), name, append(opts, rmap.WithCodec(codec.Text))...)
+	m.mine = rmap.New[string, string](w.client(t, answersMayTakeLong), name, append(opts, rmap.WithCodec(codec.Text))...)
 	m.theirs = w.java.Map(name, name, "String")
 	t.Cleanup(func() { // it has no end of its own
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -142,7 +142,7 @@ func javaWritesAMap(t *testing.T, w *world) {
 
 func bothAdd(t *testing.T, w *world) {
 	m := w.sharedMap(t)
-	numbers := rueidisson.Map[string, int64](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text))
+	numbers := rmap.New[string, int64](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text))
 	theirs := w.java.Map(m.mine.Name(), m.mine.Name(), "String,Long")
 	n, err := rmap.Add(m.ctx, numbers, "k", 5)
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func bothCompute(t *testing.T, w *world) {
 		return strconv.Itoa(n + 1), rmap.Store, nil
 	}
 	for range 2 {
-		mine := rueidisson.Map[string, string](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text), rmap.WithEntryLock())
+		mine := rmap.New[string, string](w.client(t, answersMayTakeLong), m.mine.Name(), rmap.WithCodec(codec.Text), rmap.WithEntryLock())
 		all.Go(func() {
 			for range each {
 				_, _, err := mine.Compute(m.ctx, "k", count)
@@ -234,7 +234,7 @@ func bothGiveTimes(t *testing.T, w *world) {
 	ctx := within(t)
 	if w.cluster {
 		name := redistest.Name(t)
-		err := rueidisson.Native[string, string](w.client(t, answersMayTakeLong), name).Put(ctx, "a", "1", rmap.WithTTL(time.Hour))
+		err := rmap.NewTTLMap[string, string](w.client(t, answersMayTakeLong), name).Put(ctx, "a", "1", rmap.WithTTL(time.Hour))
 		require.ErrorContains(t, err, "Redis 7.4")
 		require.False(t, w.exists(ctx, t, name))
 		return
@@ -244,7 +244,7 @@ func bothGiveTimes(t *testing.T, w *world) {
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{server.Addr()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
-	mine := rueidisson.Native[string, string](c, "native", rmap.WithCodec(codec.Text))
+	mine := rmap.NewTTLMap[string, string](c, "native", rmap.WithCodec(codec.Text))
 	theirs := java.MapCacheNative("t", "native", "String")
 	require.NoError(t, mine.Put(ctx, "a", "1", rmap.WithTTL(time.Hour)))
 	ms, err := theirs.RemainTimeToLive(ctx, peer.String("a"))
@@ -279,7 +279,7 @@ func bothGiveTimes(t *testing.T, w *world) {
 }
 
 // bothEndNativeEntries: several at once, under conditions, by each side.
-func bothEndNativeEntries(ctx context.Context, t *testing.T, c *rueidisson.Client, mine *rmap.Native[string, string], theirs peer.MapCacheNative) {
+func bothEndNativeEntries(ctx context.Context, t *testing.T, c *rueidisson.Client, mine *rmap.TTLMap[string, string], theirs peer.MapCacheNative) {
 	require.NoError(t, mine.PutMany(ctx, map[string]string{"a": "1", "b": "2"}))
 	require.NoError(t, mine.Put(ctx, "c", "3", rmap.WithTTL(2*time.Hour)))
 	expire := func(want int64, in time.Duration, when rmap.ExpireIf, java string, javaKeys ...string) {
@@ -313,7 +313,7 @@ func bothEndNativeEntries(ctx context.Context, t *testing.T, c *rueidisson.Clien
 	require.NoError(t, err)
 	_, _, err = mine.ComputeIfAbsent(ctx, "d", func() (string, error) { return "5", nil }, rmap.WithTTL(time.Hour))
 	require.NoError(t, err)
-	numbers := rueidisson.Native[string, int64](c, mine.Name(), rmap.WithCodec(codec.Text))
+	numbers := rmap.NewTTLMap[string, int64](c, mine.Name(), rmap.WithCodec(codec.Text))
 	_, err = rmap.Add(ctx, numbers, "a", 4, rmap.WithTTL(5*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{"a": 300, "b": 240, "c": 180, "d": 60}, entryTimes(ctx, t, theirs.RemainTimeToLive, "a", "b", "c", "d"))

@@ -73,10 +73,10 @@ func (w *world) sharedMultimap(t *testing.T, kind, java string, opts ...rmap.Mul
 	name, opts := redistest.Name(t), append(opts, rmap.WithCodec(codec.Text))
 	m.name = name
 	if c := w.client(t, answersMayTakeLong); kind == "list" {
-		mine := rueidisson.ListMultimap[string, string](c, name, opts...)
+		mine := rmap.NewListMultimap[string, string](c, name, opts...)
 		m.mine, m.put = mine, func(k string, vs ...string) { t.Helper(); require.NoError(t, mine.PutAll(m.ctx, k, vs...)) }
 	} else {
-		mine := rueidisson.SetMultimap[string, string](c, name, opts...)
+		mine := rmap.NewSetMultimap[string, string](c, name, opts...)
 		m.mine, m.put = mine, func(k string, vs ...string) {
 			t.Helper()
 			_, err := mine.PutAll(m.ctx, k, vs...)
@@ -380,7 +380,7 @@ func theServerEndsKeys(t *testing.T, w *world) {
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	opts := []rmap.MultimapOption{rmap.WithCodec(codec.Text), rmap.WithNativeExpiry()}
 	for kind, mine := range map[string]aMultimap{
-		"list": rueidisson.ListMultimap[string, string](c, "list", opts...), "set": rueidisson.SetMultimap[string, string](c, "set", opts...),
+		"list": rmap.NewListMultimap[string, string](c, "list", opts...), "set": rmap.NewSetMultimap[string, string](c, "set", opts...),
 	} {
 		theirs := java.Multimap(kind+"multimapcachenative", "t", kind, "String")
 		for _, k := range []string{"a", "b"} {

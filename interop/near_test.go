@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
@@ -39,7 +38,7 @@ func (w *world) nearMap(t *testing.T, sync string) *nearMap {
 	t.Helper()
 	name := redistest.Name(t)
 	m := &nearMap{t: t, ctx: within(t), theirs: w.java.NearMap(name, name, "String", sync), plain: w.java.Map(name, name, "String")}
-	m.mine = rmap.NewNear(rueidisson.Map[string, string](w.client(t, answersMayTakeLong), name, rmap.WithCodec(codec.Text), rmap.WithAnnounce()), rmap.WithAnnounced())
+	m.mine = rmap.NewNear(rmap.New[string, string](w.client(t, answersMayTakeLong), name, rmap.WithCodec(codec.Text), rmap.WithAnnounce()), rmap.WithAnnounced())
 	t.Cleanup(func() {
 		m.mine.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -192,7 +191,7 @@ func bothKeepTheLog(t *testing.T, w *world) {
 func aTrackedOneSeesAPlainRMap(t *testing.T, w *world) {
 	m := w.nearMap(t, "invalidate")
 	m.mine.Close()
-	m.mine = rmap.NewNear(rueidisson.Map[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text)))
+	m.mine = rmap.NewNear(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text)))
 	t.Cleanup(m.mine.Close)
 	for _, v := range []string{"1", "2", "3"} {
 		_, err := m.plain.FastPut(m.ctx, peer.String("k"), peer.String(v))
@@ -206,7 +205,7 @@ func aTrackedOneSeesAPlainRMap(t *testing.T, w *world) {
 func javaHearsWhatGoLoads(t *testing.T, w *world) {
 	m := w.nearMap(t, "misses")
 	k := peer.String("k")
-	loading := rmap.NewLoading(rueidisson.Map[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text), rmap.WithAnnounce()),
+	loading := rmap.NewLoading(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text), rmap.WithAnnounce()),
 		func(_ context.Context, k string) (string, bool, error) { return "loaded " + k, true, nil })
 	for range 3 {
 		m.theirsMisses("k")

@@ -63,7 +63,7 @@ type line struct {
 func (w *world) line(t *testing.T) *line {
 	t.Helper()
 	l := &line{world: w, t: t, ctx: within(t), name: redistest.Name(t), client: w.client(t, answersMayTakeLong)}
-	l.mine = rueidisson.Queue[string](l.client, l.name, queue.WithCodec(codec.Text))
+	l.mine = queue.New[string](l.client, l.name, queue.WithCodec(codec.Text))
 	l.theirs = w.java.Queue("blockingqueue", l.name, l.name, "String")
 	l.deque = w.java.Queue("blockingdeque", l.name, l.name, "String")
 	t.Cleanup(func() { // it has no end of its own
@@ -246,7 +246,7 @@ func queuesOfAnyCodec(t *testing.T, w *world) {
 		theirs string
 		family codec.Family
 	}{{"TypedJson:java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
-		mine := rueidisson.Queue[string](l.client, l.name, queue.WithCodec(c.family))
+		mine := queue.New[string](l.client, l.name, queue.WithCodec(c.family))
 		theirs := w.java.Queue("blockingqueue", l.name, l.name, c.theirs)
 		for _, text := range []string{"a", "<&>é🙂\n", ""} {
 			_, err := mine.Offer(l.ctx, text)
@@ -262,7 +262,7 @@ func queuesOfAnyCodec(t *testing.T, w *world) {
 			require.EqualValues(t, 1, n, "by its bytes")
 		}
 	}
-	mine := rueidisson.Queue[parcel](l.client, l.name, queue.WithCodec(codec.JSON))
+	mine := queue.New[parcel](l.client, l.name, queue.WithCodec(codec.JSON))
 	theirs := w.java.Queue("queue", l.name, l.name, "TypedJson:rueidisson.interop.Person")
 	_, err := mine.Offer(l.ctx, parcel{3, "bob"})
 	require.NoError(t, err)
@@ -330,7 +330,7 @@ func bothTake(t *testing.T, w *world) {
 
 // bounded is the same line as a bounded queue.
 func (l *line) bounded() (*queue.BoundedQueue[string], peer.Queue) {
-	return rueidisson.BoundedQueue[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Queue("boundedqueue", l.name, l.name, "String")
+	return queue.NewBounded[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Queue("boundedqueue", l.name, l.name, "String")
 }
 
 // room is what both sides say.

@@ -69,11 +69,11 @@ func (w *world) talk(t *testing.T, kind, name string, by written) talk {
 	t.Helper()
 	client := w.client(t, answersMayTakeLong)
 	k := talk{ctx: within(t), theirs: w.java.Topic(kind, name, name, by.theirs)}
-	plain := rueidisson.Topic[string](client, name, topic.WithCodec(by.mine))
+	plain := topic.New[string](client, name, topic.WithCodec(by.mine))
 	listen := plain.Listen
 	k.publish = func(v string) (int64, error) { return plain.Publish(k.ctx, v) }
 	if kind == "shardedtopic" {
-		sharded := rueidisson.ShardedTopic[string](client, name, topic.WithCodec(by.mine))
+		sharded := topic.NewSharded[string](client, name, topic.WithCodec(by.mine))
 		listen = sharded.Listen
 		k.publish = func(v string) (int64, error) { return sharded.Publish(k.ctx, v) }
 	}
@@ -146,7 +146,7 @@ func javaHearsAPattern(t *testing.T, w *world) {
 
 func goHearsAPattern(t *testing.T, w *world) {
 	name, ctx := redistest.Name(t), within(t)
-	s, err := rueidisson.PatternTopic[string](w.client(t, answersMayTakeLong), name+":*", topic.WithCodec(codec.Text)).Listen(ctx)
+	s, err := topic.NewPattern[string](w.client(t, answersMayTakeLong), name+":*", topic.WithCodec(codec.Text)).Listen(ctx)
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = w.java.Topic("topic", name, name+":1", "String").Publish(ctx, str("a"))
@@ -187,7 +187,7 @@ func (w *world) reliably(t *testing.T, by written) *reliableTalk {
 
 // on is the same topic of a client.
 func (k *reliableTalk) on(c *rueidisson.Client) *topic.ReliableTopic[string] {
-	return rueidisson.ReliableTopic[string](c, k.theirs.Name(), topic.WithCodec(k.by.mine), topic.WithMaxLength(1000))
+	return topic.NewReliable[string](c, k.theirs.Name(), topic.WithCodec(k.by.mine), topic.WithMaxLength(1000))
 }
 
 func (k *reliableTalk) goPublishes(groups int64, texts ...string) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
@@ -42,7 +41,7 @@ func (w *world) writtenMap(t *testing.T, java *peer.Peer, kind string, opts ...r
 	name := redistest.Name(t)
 	m := &writtenMap{world: w, ctx: within(t), theirs: java.StoredMap(kind, name, name, "String")}
 	c := w.client(t, answersMayTakeLong)
-	m.mine = rmap.NewWriting(rueidisson.Map[string, string](c, name, rmap.WithCodec(codec.Text)), m.write, opts...)
+	m.mine = rmap.NewWriting(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)), m.write, opts...)
 	w.forgetting(t, name)
 	return m
 }

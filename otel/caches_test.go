@@ -54,7 +54,7 @@ func TestAClientTellsWhatItsStoresTake(t *testing.T) {
 	r := newRecorder(t)
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
 	var calls atomic.Int64
-	w := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), func(_ context.Context, changes []rmap.Change[string, int]) error {
+	w := rmap.NewWriting(rmap.New[string, int](c, "stock"), func(_ context.Context, changes []rmap.Change[string, int]) error {
 		switch {
 		case calls.Add(1) == 1:
 			return errors.New("secret")
@@ -80,7 +80,7 @@ func TestAClientTellsWhatItsNearCachesDo(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
-	near := rmap.NewNear(rueidisson.Map[string, int](c, "prices", rmap.WithAnnounce()), rmap.WithAnnounced())
+	near := rmap.NewNear(rmap.New[string, int](c, "prices", rmap.WithAnnounce()), rmap.WithAnnounced())
 	require.NoError(t, near.Put(t.Context(), "tea", 3))
 	for range 3 {
 		_, _, err := near.Get(t.Context(), "tea")
@@ -107,7 +107,7 @@ func TestAClientTellsWhatBecomesOfItsCaches(t *testing.T) {
 	r := newRecorder(t)
 	s := rueidissontest.NewServer(t)
 	c := s.NewClient(t, rueidisson.WithObserver(r.Observer))
-	pages := rueidisson.Cache[string, int](c, "pages")
+	pages := rmap.NewCache[string, int](c, "pages")
 	events := pages.Events(t.Context(), rmap.Expired)
 	require.NoError(t, pages.Put(t.Context(), "k", 1, rmap.WithTTL(time.Hour)))
 	s.Forward(time.Hour)

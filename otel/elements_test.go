@@ -25,7 +25,7 @@ func TestAClientTellsOfElements(t *testing.T) {
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
 	ctx := t.Context()
 
-	q, other := rueidisson.Queue[string](c, "q"), rueidisson.Queue[string](c, "other")
+	q, other := queue.New[string](c, "q"), queue.New[string](c, "other")
 	_, err := q.Offer(ctx, "a", "b", "c", "d")
 	require.NoError(t, err)
 	_, err = q.Poll(ctx)
@@ -39,7 +39,7 @@ func TestAClientTellsOfElements(t *testing.T) {
 	_, err = other.Take(ctx)
 	require.NoError(t, err)
 
-	b := rueidisson.BoundedQueue[string](c, "b")
+	b := queue.NewBounded[string](c, "b")
 	_, err = b.TryOffer(ctx, "a")
 	require.ErrorIs(t, err, queue.ErrNoCapacity)
 	_, err = b.TrySetCapacity(ctx, 1)
@@ -51,7 +51,7 @@ func TestAClientTellsOfElements(t *testing.T) {
 	_, err = b.Take(ctx)
 	require.NoError(t, err)
 
-	p := rueidisson.PriorityQueue[string](c, "p")
+	p := queue.NewPriority[string](c, "p")
 	for i, v := range []string{"a", "b"} {
 		_, err = p.Offer(ctx, v, float64(i))
 		require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestAClientTellsOfElements(t *testing.T) {
 	_, err = p.Drain(ctx)
 	require.NoError(t, err)
 
-	s := rueidisson.Stream[string, string](c, "s")
+	s := queue.NewStream[string, string](c, "s")
 	_, err = s.Group("g").Create(ctx, queue.FromStart)
 	require.NoError(t, err)
 	_, err = s.Add(ctx, map[string]string{"k": "v"})
@@ -70,12 +70,12 @@ func TestAClientTellsOfElements(t *testing.T) {
 		break
 	}
 
-	lagging, err := rueidisson.Topic[string](c, "t").Listen(ctx, topic.WithBuffer(1))
+	lagging, err := topic.New[string](c, "t").Listen(ctx, topic.WithBuffer(1))
 	require.NoError(t, err)
-	all, err := rueidisson.Topic[string](c, "t").Listen(ctx)
+	all, err := topic.New[string](c, "t").Listen(ctx)
 	require.NoError(t, err)
 	for _, v := range []string{"a", "b", "c"} {
-		_, err = rueidisson.Topic[string](c, "t").Publish(ctx, v)
+		_, err = topic.New[string](c, "t").Publish(ctx, v)
 		require.NoError(t, err)
 	}
 	for _, sub := range []*topic.Subscription[string]{all, lagging} {

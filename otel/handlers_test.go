@@ -31,7 +31,7 @@ func TestASpanIsAroundEachHandler(t *testing.T) {
 	o, err := otel.New(otel.WithTracerProvider(tracers), otel.WithPropagator(propagation.TraceContext{}))
 	require.NoError(t, err)
 	c := rueidissontest.NewClient(t, rueidisson.WithObserver(o))
-	q := rueidisson.ReliableQueue[string](c, "orders", reliable.WithMaxAttempts(2), reliable.WithBackoff(func(int) time.Duration { return 0 }))
+	q := reliable.New[string](c, "orders", reliable.WithMaxAttempts(2), reliable.WithBackoff(func(int) time.Duration { return 0 }))
 
 	adding, adder := tracers.Tracer("test").Start(t.Context(), "adder")
 	carrier := propagation.MapCarrier{}

@@ -20,7 +20,7 @@ func TestAClientTellsWhatBecomesOfMessages(t *testing.T) {
 	r := newRecorder(t)
 	server := rueidissontest.NewServer(t)
 	c := server.NewClient(t, rueidisson.WithObserver(r.Observer))
-	q := rueidisson.ReliableQueue[string](c, "orders", reliable.WithMaxAttempts(2))
+	q := reliable.New[string](c, "orders", reliable.WithMaxAttempts(2))
 	_, err := q.AddAll(t.Context(), []string{"acked", "retried", "released", "lost"})
 	require.NoError(t, err)
 	_, err = q.Add(t.Context(), "unique", reliable.WithUnique("k"), reliable.WithDelay(time.Hour))

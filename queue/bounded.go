@@ -36,8 +36,7 @@ type bounded[T any] struct {
 	sharded string // whether scripts publish to sharded channels, too
 }
 
-// NewBounded returns a handle. Programs outside of this module call
-// rueidisson.BoundedQueue.
+// NewBounded returns a handle on the queue of that name that holds a bounded number of elements.
 func NewBounded[T any](c Client, name string, opts ...Option) *BoundedQueue[T] {
 	e := c.Engine()
 	handle := newHandle[T](e, "bounded queue", name, func(key string) []string { return []string{key, keys.BoundedSlots(key)} }, opts)

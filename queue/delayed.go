@@ -47,8 +47,7 @@ type delayed[T any] struct {
 	to *Queue[T]
 }
 
-// NewDelayed returns a handle. Programs outside of this module call
-// rueidisson.DelayedQueue.
+// NewDelayed returns a handle on the delayed queue of that name.
 func NewDelayed[T any](c Client, name string, opts ...Option) *DelayedQueue[T] {
 	e := c.Engine()
 	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}

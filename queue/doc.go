@@ -1,7 +1,7 @@
 // Package queue is queues that a fleet shares, Go and Java: typed, on the keys of
 // Redisson's queues, byte for byte.
 //
-//	orders := rueidisson.Queue[Order](c, "orders")
+//	orders := queue.New[Order](c, "orders")
 //	if _, err := orders.Offer(ctx, order); err != nil {
 //		return err
 //	}
@@ -55,7 +55,7 @@
 //
 // # Delays
 //
-//	orders := rueidisson.DelayedQueue[Order](c, "orders")
+//	orders := queue.NewDelayed[Order](c, "orders")
 //	_, err := orders.Offer(ctx, order, 15*time.Minute)
 //	next, err := orders.Take(ctx)
 //

@@ -36,7 +36,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	orders := rueidisson.Queue[Order](c, "orders")
+	orders := queue.New[Order](c, "orders")
 	if _, err := orders.Offer(ctx, Order{1, "tea"}, Order{2, "milk"}); err != nil {
 		panic(err)
 	}
@@ -58,7 +58,7 @@ func ExampleQueue_Consume() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
-	jobs := rueidisson.Queue[string](c, "jobs")
+	jobs := queue.New[string](c, "jobs")
 	if _, err := jobs.Offer(ctx, "one", "two", "last"); err != nil {
 		panic(err)
 	}
@@ -88,7 +88,7 @@ func ExampleQueue_Copy() {
 	defer stop()
 	ctx := context.Background()
 
-	orders, backup := rueidisson.Queue[string](c, "orders"), rueidisson.Queue[string](c, "orders-backup")
+	orders, backup := queue.New[string](c, "orders"), queue.New[string](c, "orders-backup")
 	if _, err := orders.Offer(ctx, "tea", "milk"); err != nil {
 		panic(err)
 	}
@@ -109,7 +109,7 @@ func ExampleTakeAny() {
 	defer stop()
 	ctx := context.Background()
 
-	urgent, later := rueidisson.Queue[string](c, "urgent"), rueidisson.Queue[string](c, "later")
+	urgent, later := queue.New[string](c, "urgent"), queue.New[string](c, "later")
 	if _, err := later.Offer(ctx, "sweep"); err != nil {
 		panic(err)
 	}
@@ -131,7 +131,7 @@ func ExampleBoundedQueue() {
 	defer stop()
 	ctx := context.Background()
 
-	parts := rueidisson.BoundedQueue[string](c, "parts")
+	parts := queue.NewBounded[string](c, "parts")
 	if _, err := parts.TrySetCapacity(ctx, 1); err != nil {
 		panic(err)
 	}
@@ -155,7 +155,7 @@ func ExampleDelayedQueue() {
 	defer stop()
 	ctx := context.Background()
 
-	unpaid := rueidisson.DelayedQueue[string](c, "unpaid")
+	unpaid := queue.NewDelayed[string](c, "unpaid")
 	for _, order := range []string{"tea", "milk"} {
 		if _, err := unpaid.Offer(ctx, order, time.Second); err != nil {
 			panic(err)
@@ -175,7 +175,7 @@ func ExamplePriorityQueue() {
 	defer stop()
 	ctx := context.Background()
 
-	jobs := rueidisson.PriorityQueue[string](c, "jobs")
+	jobs := queue.NewPriority[string](c, "jobs")
 	for urgency, job := range []string{"page somebody", "send the invoice", "tidy up"} {
 		if _, err := jobs.Offer(ctx, job, float64(urgency)); err != nil {
 			panic(err)
@@ -194,7 +194,7 @@ func ExampleGroup_Consume() {
 	defer stop()
 	ctx := context.Background()
 
-	payments := rueidisson.Stream[string, int](c, "payments")
+	payments := queue.NewStream[string, int](c, "payments")
 	billing := payments.Group("billing")
 	if _, err := billing.Create(ctx, queue.FromStart); err != nil {
 		panic(err)

@@ -26,8 +26,7 @@ type Scored[T any] struct {
 	Score float64
 }
 
-// NewPriority returns a handle. Programs outside of this module call
-// rueidisson.PriorityQueue.
+// NewPriority returns a handle on the priority queue of that name, whose elements come by their scores.
 func NewPriority[T any](c Client, name string, opts ...Option) *PriorityQueue[T] {
 	e := c.Engine()
 	q := new(priority[T])

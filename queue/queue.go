@@ -19,7 +19,7 @@ type Queue[T any] struct {
 	q *handle[T]
 }
 
-// New returns a handle. Programs outside of this module call rueidisson.Queue.
+// New returns a handle on the queue of that name, which is a deque, too.
 func New[T any](c Client, name string, opts ...Option) *Queue[T] {
 	e := c.Engine()
 	q := newHandle[T](e, "queue", name, alone, opts)

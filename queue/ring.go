@@ -29,8 +29,7 @@ type RingBuffer[T any] struct {
 // ring is a handle that keeps the newest.
 type ring[T any] struct{ *handle[T] }
 
-// NewRing returns a handle. Programs outside of this module call
-// rueidisson.RingBuffer.
+// NewRing returns a handle on the ring buffer of that name, which keeps the newest elements.
 func NewRing[T any](c Client, name string, opts ...Option) *RingBuffer[T] {
 	e := c.Engine()
 	q := newHandle[T](e, "ring buffer", name, func(key string) []string { return []string{key, keys.RingCapacity(key)} }, opts)

@@ -41,8 +41,7 @@ func (e Entry[K, V]) Time() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// NewStream returns a handle. Programs outside of this module call
-// rueidisson.Stream.
+// NewStream returns a handle on the stream of that name, which groups of consumers read.
 func NewStream[K comparable, V any](c Client, name string, opts ...Option) *Stream[K, V] {
 	e := c.Engine()
 	q := &stream[K, V]{handle: newHandle[V](e, "stream", name, alone, opts)}

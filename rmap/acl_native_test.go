@@ -24,7 +24,7 @@ func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 	t.Cleanup(user.Close)
 	e := engineOn(t, user)
 	for _, opts := range [][]Option{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
-		m := NewNative[string, int](e, "orders:1", opts...)
+		m := NewTTLMap[string, int](e, "orders:1", opts...)
 		for name, op := range natives {
 			require.NoError(t, op(t.Context(), m), name)
 		}

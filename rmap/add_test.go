@@ -81,11 +81,11 @@ func TestAnAddThatIsRefusedLeavesTheBytesAndTheEnd(t *testing.T) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for was, add := range map[string]func(ctx context.Context, e *locking.Engine, name string) error{
 		"120": func(ctx context.Context, e *locking.Engine, name string) error {
-			_, err := Add(ctx, NewNative[string, int8](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 100)
+			_, err := Add(ctx, NewTTLMap[string, int8](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 100)
 			return err
 		},
 		"340282346638528859811704183484516925440.1": func(ctx context.Context, e *locking.Engine, name string) error {
-			_, err := Add(ctx, NewNative[string, float32](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1e38)
+			_, err := Add(ctx, NewTTLMap[string, float32](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1e38)
 			return err
 		},
 		"200": func(ctx context.Context, e *locking.Engine, name string) error { // by a map that knows of no ends
@@ -93,14 +93,14 @@ func TestAnAddThatIsRefusedLeavesTheBytesAndTheEnd(t *testing.T) {
 			return err
 		},
 		"no number": func(ctx context.Context, e *locking.Engine, name string) error {
-			_, err := Add(ctx, NewNative[string, int](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1)
+			_, err := Add(ctx, NewTTLMap[string, int](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1)
 			return err
 		},
 	} {
 		t.Run(was, func(t *testing.T) {
 			t.Parallel()
 			e, name := engineOn(t, raw), named(t, raw)
-			m := NewNative[string, string](e, name, WithCodec(codec.Text))
+			m := NewTTLMap[string, string](e, name, WithCodec(codec.Text))
 			require.NoError(t, m.Put(t.Context(), "k", was, WithTTL(time.Minute)))
 			end := func() int64 {
 				at, err := raw.Do(t.Context(), raw.B().Hpexpiretime().Key(name).Fields().Numfields(1).Field("k").Build()).AsIntSlice()

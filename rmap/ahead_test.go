@@ -106,7 +106,7 @@ func TestAPutBehindARefreshStands(t *testing.T) {
 			return NewCache[string, int](e, name, WithTTL(time.Hour))
 		},
 		"native": func(e *locking.Engine, name string) Mapping[string, int] {
-			return NewNative[string, int](e, name, WithTTL(time.Hour))
+			return NewTTLMap[string, int](e, name, WithTTL(time.Hour))
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {

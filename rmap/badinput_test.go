@@ -167,7 +167,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		_, err := good.Expire(t.Context(), d)
 		require.ErrorIs(t, err, ErrInvalidArgument)
 		if d != 0 {
-			require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithTTL(d)), ErrInvalidArgument)
+			require.ErrorIs(t, NewTTLMap[string, int](e, "m").Put(t.Context(), "k", 1, WithTTL(d)), ErrInvalidArgument)
 		}
 	}
 	for _, opt := range []ScanOption{WithPage(0), WithPage(mostPage + 1), nil} {

@@ -22,8 +22,7 @@ type Cache[K comparable, V any] struct {
 	c *cached
 }
 
-// NewCache returns a handle. Programs outside of this module call
-// rueidisson.Cache.
+// NewCache returns a handle on the cache of that name, a map whose entries expire on every server.
 func NewCache[K comparable, V any](c Client, name string, opts ...Option) *Cache[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "cache", name, func(lifetime) error { return nil }, opts)

@@ -375,7 +375,7 @@ func TestWhatACacheRefuses(t *testing.T) {
 	require.ErrorIs(t, m.SetMaxBytes(t.Context(), -1, LRU), ErrInvalidArgument)
 	require.ErrorIs(t, m.SetMaxBytes(t.Context(), 1, Order(2)), ErrInvalidArgument)
 	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrInvalidArgument)
-	require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrInvalidArgument)
+	require.ErrorIs(t, NewTTLMap[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrInvalidArgument)
 	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrInvalidArgument)
 	var none context.Context
 	require.ErrorIs(t, m.SetMaxSize(none, 1, LRU), ErrInvalidArgument)

@@ -1,7 +1,7 @@
 // Package rmap is maps that a fleet shares, Go and Java: typed, on the keys of
 // Redisson's maps, byte for byte.
 //
-//	stock := rueidisson.Map[string, Product](c, "products")
+//	stock := rmap.New[string, Product](c, "products")
 //	if err := stock.Put(ctx, "tea", Product{Price: 3}); err != nil {
 //		return err
 //	}
@@ -12,7 +12,7 @@
 // A [Map] is a hash: entries stay until they are removed. It is the fastest, and
 // every server has it.
 //
-// A [Native] is a Map whose entries may have times to live ([WithTTL]), which the
+// A [TTLMap] is a Map whose entries may have times to live ([WithTTL]), which the
 // server itself keeps, to the millisecond: Redis 7.4, Valkey 9, or later. What
 // reads a Map reads it.
 //
@@ -237,7 +237,7 @@
 // [WithMisses] keeps that there is no entry, too, [WithMaxBytes] bounds the copies by their
 // bytes, and [Near.Preload] reads the map before anybody asks.
 //
-// A copy of an entry of a Cache or a Native goes when the entry does, also where
+// A copy of an entry of a Cache or a TTLMap goes when the entry does, also where
 // somebody moves that end forward: a Near of a Cache is told of ends, too. By one that is tracked
 // a Touch drops all, as a write does; by one that is announced it drops the entry. To read a copy
 // is no use of the entry of a Cache. Values are handed out as they are kept: do not
@@ -247,7 +247,7 @@
 //
 // [NewLoading] puts a loader in front of what is slower:
 //
-//	products := rmap.NewLoading(rueidisson.Cache[string, Product](c, "products", rmap.WithTTL(time.Hour)), db.Product)
+//	products := rmap.NewLoading(rmap.NewCache[string, Product](c, "products", rmap.WithTTL(time.Hour)), db.Product)
 //	tea, there, err := products.Get(ctx, "tea")
 //
 // However many miss an entry at the same time, in all processes of the fleet, one
@@ -256,12 +256,12 @@
 // process dies is replaced when the load timeout and half a second have passed. What a Put
 // or a Remove did meanwhile stands: the load that is older is not written, and who
 // waits for it has what is newer. Of a Cache that is true of every writer with this
-// library; of a Map and a Native a Remove has to come by a Loading, and of Java's
+// library; of a Map and a TTLMap a Remove has to come by a Loading, and of Java's
 // writers fastPut is respected, and fastRemove is not, nor is what Java has put into a
-// Native with a time to live that was over before the load was.
+// TTLMap with a time to live that was over before the load was.
 //
 //	                     what a load takes                      one call with Java's loader, too
-//	Map, Native          a lease of ours, the lock of the entry yes
+//	Map, TTLMap          a lease of ours, the lock of the entry yes
 //	Sharded              a lease of ours, the lock of the entry there is none
 //	Cache                Redisson's lease of the entry          with getWithLease
 //	Cache, WithEntryLock that, and the lock of the entry        yes, both
@@ -291,7 +291,7 @@
 // first and under the lock of the entry, or behind ([WithBehind]), in batches and
 // by one process of the fleet at a time.
 //
-//	stock := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), db.Save, rmap.WithBehind(100))
+//	stock := rmap.NewWriting(rmap.New[string, int](c, "stock"), db.Save, rmap.WithBehind(100))
 //	defer stock.Close(ctx) // waits until the store has what is queued
 //
 //	                         through                          behind

@@ -46,7 +46,7 @@ func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...Option)
 	for kind, of := range map[string]func(t *testing.T, e *locking.Engine) looking{
 		"map": func(t *testing.T, e *locking.Engine) looking { return New[string, int](e, named(t, raw), opts...) },
 		"native": func(t *testing.T, e *locking.Engine) looking {
-			return NewNative[string, int](e, named(t, raw), opts...)
+			return NewTTLMap[string, int](e, named(t, raw), opts...)
 		},
 		"cache": func(t *testing.T, e *locking.Engine) looking {
 			return NewCache[string, int](e, cacheNamed(t, raw), opts...)
@@ -73,7 +73,7 @@ func onTimed(t *testing.T, test func(t *testing.T, m timedMap)) {
 		opts = append([]Option{WithCodec(textFamily)}, opts...)
 		for kind, of := range map[string]func(t *testing.T, e *locking.Engine) timedMap{
 			"native": func(t *testing.T, e *locking.Engine) timedMap {
-				return NewNative[string, int](e, named(t, raw), opts...)
+				return NewTTLMap[string, int](e, named(t, raw), opts...)
 			},
 			"cache": func(t *testing.T, e *locking.Engine) timedMap {
 				return NewCache[string, int](e, cacheNamed(t, raw), opts...)

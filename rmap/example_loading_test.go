@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
@@ -28,7 +27,7 @@ func ExampleNewLoading() {
 		}
 		return Product{"tea", 3}, id == 42, nil
 	}
-	products := rmap.NewLoading(rueidisson.Cache[int, Product](c, "products", rmap.WithTTL(time.Hour)), fromDatabase)
+	products := rmap.NewLoading(rmap.NewCache[int, Product](c, "products", rmap.WithTTL(time.Hour)), fromDatabase)
 
 	var all sync.WaitGroup
 	for range 1000 {

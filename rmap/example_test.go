@@ -37,7 +37,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	products := rueidisson.Map[int, Product](c, "products")
+	products := rmap.New[int, Product](c, "products")
 	if err := products.Put(ctx, 42, Product{"tea", 3}); err != nil {
 		panic(err)
 	}
@@ -55,7 +55,7 @@ func ExampleMap_Compute() {
 	ctx := context.Background()
 
 	soldOut := errors.New("sold out")
-	stock := rueidisson.Map[string, int](c, "stock")
+	stock := rmap.New[string, int](c, "stock")
 	if err := stock.Put(ctx, "tea", 2); err != nil {
 		panic(err)
 	}
@@ -89,11 +89,11 @@ func ExampleMap_Get() {
 	defer stop()
 	ctx := context.Background()
 
-	text := rueidisson.Map[string, string](c, "settings", rmap.WithCodec(codec.Text))
+	text := rmap.New[string, string](c, "settings", rmap.WithCodec(codec.Text))
 	if err := text.Put(ctx, "theme", "dark"); err != nil {
 		panic(err)
 	}
-	_, there, err := rueidisson.Map[string, Product](c, "settings").Get(ctx, "theme")
+	_, there, err := rmap.New[string, Product](c, "settings").Get(ctx, "theme")
 	var undecoded *codec.DecodeError
 	fmt.Println(there, errors.As(err, &undecoded), undecoded.Key)
 	// Output:
@@ -106,7 +106,7 @@ func ExampleMap_All() {
 	defer stop()
 	ctx := context.Background()
 
-	visits := rueidisson.Map[string, int](c, "visits", rmap.WithCodec(codec.Text))
+	visits := rmap.New[string, int](c, "visits", rmap.WithCodec(codec.Text))
 	for _, page := range []string{"shop:tea", "about", "shop:tea"} {
 		if _, err := rmap.Add(ctx, visits, page, 1); err != nil {
 			panic(err)
@@ -123,12 +123,12 @@ func ExampleMap_All() {
 }
 
 // Entries that the server lets go need a server that can.
-func ExampleNative() {
+func ExampleTTLMap() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()
 
-	sessions := rueidisson.Native[string, string](c, "sessions", rmap.WithTTL(30*time.Minute))
+	sessions := rmap.NewTTLMap[string, string](c, "sessions", rmap.WithTTL(30*time.Minute))
 	err := sessions.Put(ctx, "s1", "bob")
 	fmt.Println(errors.Is(err, errors.ErrUnsupported)) // before Redis 7.4 and Valkey 9
 	// Output:
@@ -141,7 +141,7 @@ func ExampleCache() {
 	defer stop()
 	ctx := context.Background()
 
-	pages := rueidisson.Cache[string, string](c, "pages", rmap.WithTTL(time.Minute))
+	pages := rmap.NewCache[string, string](c, "pages", rmap.WithTTL(time.Minute))
 	if err := pages.SetMaxSize(ctx, 10_000, rmap.LRU); err != nil {
 		panic(err)
 	}
@@ -164,7 +164,7 @@ func ExampleCache_Events() {
 	defer stop()
 	ctx := context.Background()
 
-	sessions := rueidisson.Cache[string, int](c, "sessions")
+	sessions := rmap.NewCache[string, int](c, "sessions")
 	events := sessions.Events(ctx, rmap.Created, rmap.Expired)
 	if err := sessions.Put(ctx, "ada", 1, rmap.WithMaxIdle(50*time.Millisecond)); err != nil {
 		panic(err)
@@ -189,7 +189,7 @@ func ExampleNear() {
 	defer stop()
 	ctx := context.Background()
 
-	prices := rueidisson.Map[string, int](c, "prices", rmap.WithAnnounce())
+	prices := rmap.New[string, int](c, "prices", rmap.WithAnnounce())
 	near := rmap.NewNear(prices, rmap.WithAnnounced(), rmap.WithMaxEntries(1000))
 	defer near.Close()
 	if err := prices.Put(ctx, "tea", 3); err != nil {
@@ -205,7 +205,7 @@ func ExampleNear() {
 	}
 	fmt.Println(near.Get(ctx, "tea"))
 
-	_, _, err := rmap.NewNear(rueidisson.Map[string, int](c, "prices"), rmap.WithAnnounced()).Get(ctx, "tea")
+	_, _, err := rmap.NewNear(rmap.New[string, int](c, "prices"), rmap.WithAnnounced()).Get(ctx, "tea")
 	fmt.Println(errors.Is(err, rmap.ErrInvalidArgument)) // the map has to be one that announces
 	// Output:
 	// 3 true <nil>
@@ -223,7 +223,7 @@ func ExampleNear_Stats() {
 	defer stop()
 	ctx := context.Background()
 
-	near := rmap.NewNear(rueidisson.Map[string, int](c, "prices"))
+	near := rmap.NewNear(rmap.New[string, int](c, "prices"))
 	defer near.Close()
 	if err := near.Put(ctx, "tea", 3); err != nil {
 		panic(err)
@@ -245,14 +245,14 @@ func ExampleSharded() {
 	defer stop()
 	ctx := context.Background()
 
-	sessions := rueidisson.Sharded[string, string](c, "sessions", 64)
+	sessions := rmap.NewSharded[string, string](c, "sessions", 64)
 	if err := sessions.PutMany(ctx, map[string]string{"s1": "ann", "s2": "bob"}); err != nil {
 		panic(err)
 	}
 	fmt.Println(sessions.Get(ctx, "s1"))
 	fmt.Println(sessions.Len(ctx))
 
-	_, _, err := rueidisson.Sharded[string, string](c, "sessions", 32).Get(ctx, "s1")
+	_, _, err := rmap.NewSharded[string, string](c, "sessions", 32).Get(ctx, "s1")
 	fmt.Println(err)
 	// Output:
 	// ann true <nil>
@@ -266,7 +266,7 @@ func ExampleSetMultimap() {
 	defer stop()
 	ctx := context.Background()
 
-	online := rueidisson.SetMultimap[string, string](c, "online") // who is in which room
+	online := rmap.NewSetMultimap[string, string](c, "online") // who is in which room
 	for _, who := range []string{"ann", "bob", "ann"} {
 		added, err := online.Put(ctx, "lobby", who)
 		fmt.Println(who, added, err)
@@ -290,7 +290,7 @@ func ExampleListMultimap() {
 	defer stop()
 	ctx := context.Background()
 
-	visits := rueidisson.ListMultimap[string, string](c, "visits")
+	visits := rmap.NewListMultimap[string, string](c, "visits")
 	if err := visits.PutAll(ctx, "ann", "home", "tea", "home"); err != nil {
 		panic(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
@@ -23,7 +22,7 @@ func ExampleNewWriting() {
 		fmt.Println("saved", changes[0].Key, changes[0].Value)
 		return nil
 	}
-	stock := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), save)
+	stock := rmap.NewWriting(rmap.New[string, int](c, "stock"), save)
 	fmt.Println(stock.Put(ctx, "tea", 3))
 
 	down = true
@@ -49,7 +48,7 @@ func ExampleWithBehind() {
 		}
 		return nil
 	}
-	stock := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), save, rmap.WithBehind(100))
+	stock := rmap.NewWriting(rmap.New[string, int](c, "stock"), save, rmap.WithBehind(100))
 	for n := range 10 {
 		if err := stock.Put(ctx, "tea", n); err != nil { // rmap.ErrBacklog, if the database does not keep up
 			panic(err)

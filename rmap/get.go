@@ -12,14 +12,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Get returns the value of k, and whether there is an entry. An entry of a [Native] or a [Cache] that has expired
+// Get returns the value of k, and whether there is an entry. An entry of a [TTLMap] or a [Cache] that has expired
 // is not there. A Get of a Cache begins the entry's idle time anew.
 //
 // Gets of one process on one map (of a [Sharded] on one shard) that come while another is on its way go out
 // together.
 //
 // Cost:
-//   - [Map], [Native]: a share of one command. Wire: HGET or HMGET.
+//   - [Map], [TTLMap]: a share of one command. Wire: HGET or HMGET.
 //   - [Sharded]: the same. Once a second a Get waits for a GET of the name.
 //   - [Cache]: a share of two commands in one pipeline. It is a share of a script call in a bounded cache, on
 //     a cluster, and once a second, and one more call for an entry with an idle time. Wire: ZSCORE, HGET; ZADD for
@@ -233,7 +233,7 @@ func (c common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
 	return there, c.m.failedAt("look for", key, err)
 }
 
-// Len returns how many entries there are. Of a [Native] and a [Cache] it counts expired entries until they are
+// Len returns how many entries there are. Of a [TTLMap] and a [Cache] it counts expired entries until they are
 // swept. The shards of a [Sharded] are counted at different moments.
 //
 // Cost: one command, HLEN; of a Sharded one for each shard. Errors: as Has. Source: RMap.size.

@@ -166,7 +166,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		return New[string, int](e, key, opts...)
 	}
 	native := func(e *locking.Engine, key string, opts ...Option) *Map[string, int] {
-		return &Map[string, int]{NewNative[string, int](e, key, append(opts, WithTTL(time.Hour))...).wholeMap}
+		return &Map[string, int]{NewTTLMap[string, int](e, key, append(opts, WithTTL(time.Hour))...).wholeMap}
 	}
 	for name, c := range map[string]struct {
 		of      func(e *locking.Engine, key string, opts ...Option) *Map[string, int]

@@ -84,7 +84,7 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 		times                  []PutOption
 	}{
 		"map":    {plainMap{New[int, int](e, name, opts...)}, core.LargestValue, core.LargestValue, nil},
-		"native": {NewNative[int, int](e, name, opts...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
+		"native": {NewTTLMap[int, int](e, name, opts...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
 		"cache":  {c, core.LargestValue - len(c.c.n.Lease("")), core.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
 	} {
 		m, v, key := k.m, k.longestVal+1, k.longestKey+1
@@ -172,7 +172,7 @@ func TestTheLargestValuesAreTaken(t *testing.T) {
 		opts []PutOption
 	}{
 		"map":    {func(name string) sized { return plainMap{New[int, int](e, name, opts...)} }, size, nil},
-		"native": {func(name string) sized { return NewNative[int, int](e, name, opts...) }, size, []PutOption{WithTTL(time.Hour)}},
+		"native": {func(name string) sized { return NewTTLMap[int, int](e, name, opts...) }, size, []PutOption{WithTTL(time.Hour)}},
 		"cache":  {func(name string) sized { return NewCache[int, int](e, name, opts...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
 	} {
 		for what, write := range map[string]func(m sized) error{

@@ -40,7 +40,7 @@ func (l *Loading[K, V]) base() base[K] {
 type housed[K comparable, V any] interface{ handle() *handle[K, V] }
 
 func (m *Map[K, V]) handle() *handle[K, V]     { return m.m }
-func (m *Native[K, V]) handle() *handle[K, V]  { return m.m }
+func (m *TTLMap[K, V]) handle() *handle[K, V]  { return m.m }
 func (m *Cache[K, V]) handle() *handle[K, V]   { return m.m }
 func (m *Sharded[K, V]) handle() *handle[K, V] { return m.m }
 func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }

@@ -40,7 +40,7 @@ func behindKinds(t *testing.T, raw rueidis.Client) []string {
 
 func behindKind(kind string) func(e *locking.Engine, name string) Mapping[string, int] {
 	if kind == "native" {
-		return func(e *locking.Engine, name string) Mapping[string, int] { return NewNative[string, int](e, name) }
+		return func(e *locking.Engine, name string) Mapping[string, int] { return NewTTLMap[string, int](e, name) }
 	}
 	return loadKinds[kind]
 }

@@ -55,7 +55,7 @@ func TestLoadingOnANativeMap(t *testing.T) {
 	t.Run("8.0", func(t *testing.T) {
 		t.Parallel()
 		raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-		m := NewNative[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Hour))
+		m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Hour))
 		l := NewLoading(m, quick)
 		v, there, err := l.Get(t.Context(), "5")
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestLoadingOnANativeMap(t *testing.T) {
 		t.Parallel()
 		raw := redistest.Shared(t).Client(t)
 		for ttl, opts := range map[string][]Option{"none": nil, "an hour": {WithTTL(time.Hour)}} {
-			m := NewNative[string, int](engineOn(t, raw), named(t, raw), opts...)
+			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), opts...)
 			l := NewLoading(m, quick)
 			w := NewWriting(m, newBehindMap().write, ways["behind"]...)
 			through := NewWriting(m, func(context.Context, []Change[string, int]) error {

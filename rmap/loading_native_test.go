@@ -18,50 +18,50 @@ const passing = time.Millisecond
 
 // briefWrites is every operation by which {k: 8} comes, to go by itself. Timed is a handle
 // with a time to live.
-var briefWrites = map[string]func(ctx context.Context, m, timed *Native[string, int]) error{
-	"put": func(ctx context.Context, m, timed *Native[string, int]) error {
+var briefWrites = map[string]func(ctx context.Context, m, timed *TTLMap[string, int]) error{
+	"put": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		return m.Put(ctx, "k", 8, WithTTL(passing))
 	},
-	"put many": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put many": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		return m.PutMany(ctx, map[string]int{"j": 1, "k": 8, "l": 3}, WithTTL(passing))
 	},
-	"swap": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"swap": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		_, _, err := m.Swap(ctx, "k", 8, WithTTL(passing))
 		return err
 	},
-	"put if absent": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put if absent": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		_, _, err := m.PutIfAbsent(ctx, "k", 8, WithTTL(passing))
 		return err
 	},
-	"put, replace": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put, replace": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		err := m.Put(ctx, "k", 8)
 		_, err2 := m.Replace(ctx, "k", 8, WithTTL(passing))
 		return errors.Join(err, err2)
 	},
-	"put, compare and swap": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put, compare and swap": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		err := m.Put(ctx, "k", 6)
 		_, err2 := m.CompareAndSwap(ctx, "k", 6, 8, WithTTL(passing))
 		return errors.Join(err, err2)
 	},
-	"put, touch": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put, touch": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		err := m.Put(ctx, "k", 8)
 		_, err2 := m.Touch(ctx, "k", WithTTL(passing))
 		return errors.Join(err, err2)
 	},
-	"put, expire entries": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"put, expire entries": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		err := m.PutMany(ctx, map[string]int{"j": 1, "k": 8, "l": 3})
 		_, err2 := m.ExpireEntries(ctx, []string{"j", "k", "l", "none"}, passing)
 		return errors.Join(err, err2)
 	},
-	"compute": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"compute": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		_, _, err := timed.Compute(ctx, "k", func(int, bool) (int, Verdict, error) { return 8, Store, nil })
 		return err
 	},
-	"add": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"add": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		_, err := Add(ctx, timed, "k", 8)
 		return err
 	},
-	"written behind": func(ctx context.Context, m, timed *Native[string, int]) error {
+	"written behind": func(ctx context.Context, m, timed *TTLMap[string, int]) error {
 		w := NewWriting(m, newBehindMap().write, ways["behind"]...)
 		return errors.Join(w.Put(ctx, "k", 8, WithTTL(passing)), w.Close(ctx))
 	},
@@ -79,7 +79,7 @@ func TestALoadIsOlderThanWhatHasGoneMeanwhile(t *testing.T) {
 				t.Parallel()
 				opts = append(opts, WithCodec(codec.Text))
 				m, raw := newNative(t, opts...)
-				timed := NewNative[string, int](m.m.h.e, m.Name(), append(opts, WithTTL(passing))...)
+				timed := NewTTLMap[string, int](m.m.h.e, m.Name(), append(opts, WithTTL(passing))...)
 				s := newSource()
 				l := NewLoading(m, s.load)
 				got := make(chan int, 1)

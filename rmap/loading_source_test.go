@@ -33,7 +33,7 @@ func onSourceMaps(t *testing.T, test func(t *testing.T, raw rueidis.Client, on f
 			return NewCache[string, int](e, name, opts...)
 		},
 		"native": func(e *locking.Engine, name string, opts ...Option) sourceMap {
-			return NewNative[string, int](e, name, opts...)
+			return NewTTLMap[string, int](e, name, opts...)
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // value, as what a source says of itself. It is in place of the [WithTTL] of the map's
 // handle, which counts where ttl returns 0. A time below a millisecond or above 100 years is
 // an [ErrInvalidArgument] of the load, and nothing is written then. WithLoadTTL is for a
-// [Cache] or a [Native], and K and V are those of the map, else it is an ErrInvalidArgument.
+// [Cache] or a [TTLMap], and K and V are those of the map, else it is an ErrInvalidArgument.
 func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.ttlOf = ttl

@@ -81,7 +81,7 @@ func WithAbsentFor(d time.Duration) LoadingOption {
 // fleet at a time. beta is 1 for what the paper proposes, and more for earlier
 // (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
 // Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
-// [Cache] or a [Native]; of a map whose entries stay it is an [ErrInvalidArgument], and so is a
+// [Cache] or a [TTLMap]; of a map whose entries stay it is an [ErrInvalidArgument], and so is a
 // beta that is not above 0 and at most 1000.
 //
 // When an entry ends is asked of the server once for each entry that is read, in

@@ -19,7 +19,7 @@ import (
 // To other readers, Java too, such an entry is as any other. Of an entry that was put, the
 // last d of its time to live counts likewise. The end of an entry is asked of the server by
 // the first Get of the handle that finds it, and remembered for 10,000 entries. It
-// is for a [Cache] or a [Native] whose handle has no [WithMaxIdle], else it is an
+// is for a [Cache] or a [TTLMap] whose handle has no [WithMaxIdle], else it is an
 // [ErrInvalidArgument]; so is a d below a millisecond or above 100 years.
 func WithStaleOnError(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {

@@ -36,7 +36,7 @@ var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, cha
 		return New[string, string](engineOn(t, c, change...), name, textual)
 	},
 	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
-		return NewNative[string, string](engineOn(t, c, change...), name, textual)
+		return NewTTLMap[string, string](engineOn(t, c, change...), name, textual)
 	},
 	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
 		return NewCache[string, string](engineOn(t, c, change...), name, textual)

@@ -17,7 +17,7 @@ type Client = object.Client
 // of handles on one name are the same map.
 type Map[K comparable, V any] struct{ wholeMap[K, V] }
 
-// New returns a handle. Programs outside of this module call rueidisson.Map.
+// New returns a handle on the map of that name.
 func New[K comparable, V any](c Client, name string, opts ...Option) *Map[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "map", name, lifetime.none, opts)
@@ -27,14 +27,14 @@ func New[K comparable, V any](c Client, name string, opts ...Option) *Map[K, V] 
 
 func (m *Map[K, V]) base() base[K] { return m.m.base(nil) }
 
-// common has the operations on entries, which Map, Native, Cache and Sharded share. What differs is in their comments.
+// common has the operations on entries, which Map, TTLMap, Cache and Sharded share. What differs is in their comments.
 type common[K comparable, V any] struct{ entryObjects[K, V] }
 
 func commonOf[K comparable, V any](m *handle[K, V]) common[K, V] {
 	return common[K, V]{entryObjects[K, V]{m}}
 }
 
-// Mapping is what every kind of map does: [Map], [Native], [Cache], [Sharded], and [Near], [Loading] and [Writing], which are
+// Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and [Near], [Loading] and [Writing], which are
 // built on any of them. Only this package implements it.
 type Mapping[K comparable, V any] interface {
 	Name() string
@@ -96,6 +96,6 @@ func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, 
 var (
 	_ Mapping[string, int] = (*Map[string, int])(nil)
 	_ Mapping[string, int] = (*Cache[string, int])(nil)
-	_ Mapping[string, int] = (*Native[string, int])(nil)
+	_ Mapping[string, int] = (*TTLMap[string, int])(nil)
 	_ Mapping[string, int] = (*Sharded[string, int])(nil)
 )

@@ -203,7 +203,7 @@ func TestModel(t *testing.T) {
 		raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 		key := named(t, raw)
 		runModel(t, seed, func() Mapping[string, int] {
-			return NewNative[string, int](engineOn(t, raw), key, WithCodec(codec.Text), WithTTL(time.Hour))
+			return NewTTLMap[string, int](engineOn(t, raw), key, WithCodec(codec.Text), WithTTL(time.Hour))
 		})
 	})
 }

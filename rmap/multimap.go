@@ -23,8 +23,7 @@ import (
 // of handles on one name are the same multimap.
 type ListMultimap[K comparable, V any] struct{ multi[K, V] }
 
-// NewListMultimap returns a handle. Programs outside of this module call
-// rueidisson.ListMultimap.
+// NewListMultimap returns a handle on the multimap of that name, whose keys have lists of values.
 func NewListMultimap[K comparable, V any](c Client, name string, opts ...MultimapOption) *ListMultimap[K, V] {
 	e := c.Engine()
 	return &ListMultimap[K, V]{*newMulti[K, V](e, "list", name, keys.ListEnds, opts)}
@@ -83,8 +82,7 @@ func (m *ListMultimap[K, V]) Range(ctx context.Context, k K, first, last int64) 
 // of handles on one name are the same multimap.
 type SetMultimap[K comparable, V any] struct{ multi[K, V] }
 
-// NewSetMultimap returns a handle. Programs outside of this module call
-// rueidisson.SetMultimap.
+// NewSetMultimap returns a handle on the multimap of that name, whose keys have sets of values.
 func NewSetMultimap[K comparable, V any](c Client, name string, opts ...MultimapOption) *SetMultimap[K, V] {
 	e := c.Engine()
 	return &SetMultimap[K, V]{*newMulti[K, V](e, "set", name, keys.SetEnds, opts)}

@@ -19,7 +19,7 @@ func TestNativeEntryThatHasEndedStaysEnded(t *testing.T) {
 	for name, opts := range map[string][]Option{
 		"plain": nil, "with ids": {WithRequestIDs()}, "announced": {WithAnnounce()},
 	} {
-		m, ctx := NewNative[string, int](engineOn(t, raw), name, opts...), t.Context()
+		m, ctx := NewTTLMap[string, int](engineOn(t, raw), name, opts...), t.Context()
 		require.NoError(t, m.PutMany(ctx, map[string]int{"stays": 1, "gone": 2}))
 		require.NoError(t, m.PutMany(ctx, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, WithTTL(time.Millisecond)))
 		require.Eventually(t, func() bool { there, err := m.Has(ctx, "f"); return err == nil && !there }, soon, time.Millisecond)
@@ -59,7 +59,7 @@ func TestTouchWithoutTimesChangesNothing(t *testing.T) {
 		touching
 	}
 	for name, m := range map[string]ending{
-		"native": NewNative[string, int](e, named(t, raw), WithCodec(textFamily)),
+		"native": NewTTLMap[string, int](e, named(t, raw), WithCodec(textFamily)),
 		"cache":  NewCache[string, int](e, cacheNamed(t, raw), WithCodec(textFamily)),
 	} {
 		left := func(k string) time.Duration {
@@ -94,7 +94,7 @@ func TestWithTTLOfZeroIsNoEnd(t *testing.T) {
 	}
 	hour := []Option{WithCodec(textFamily), WithTTL(time.Hour)}
 	for name, m := range map[string]ending{
-		"native": NewNative[string, int](e, named(t, raw), hour...),
+		"native": NewTTLMap[string, int](e, named(t, raw), hour...),
 		"cache":  NewCache[string, int](e, cacheNamed(t, raw), hour...),
 	} {
 		for what, write := range map[string]func(k string) error{

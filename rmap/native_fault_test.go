@@ -20,41 +20,41 @@ import (
 // end, what it answers, and what then has one.
 type nativeEffect struct {
 	sends  *scripts.Script
-	do     func(ctx context.Context, m *Native[string, int]) (any, error)
+	do     func(ctx context.Context, m *TTLMap[string, int]) (any, error)
 	answer any
 	left   map[string]int
 	ends   string
 }
 
 var nativeEffects = map[string]nativeEffect{
-	"put": {putScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"put": {putScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return nil, m.Put(ctx, "k", 6, WithTTL(time.Hour))
 	}, nil, map[string]int{"k": 6}, "k"},
-	"put many": {putScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"put many": {putScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return nil, m.PutMany(ctx, map[string]int{"l": 7}, WithTTL(time.Hour))
 	}, nil, map[string]int{"k": 5, "l": 7}, "l"},
-	"put, kept": {putScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"put, kept": {putScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return nil, m.Put(ctx, "k", 6, WithKeepTTL())
 	}, nil, map[string]int{"k": 6}, ""},
-	"swap": {swapScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"swap": {swapScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		old, _, err := m.Swap(ctx, "k", 6, WithTTL(time.Hour))
 		return old, err
 	}, 5, map[string]int{"k": 6}, "k"},
-	"put if absent": {putIfAbsentScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"put if absent": {putIfAbsentScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		_, stored, err := m.PutIfAbsent(ctx, "l", 7, WithTTL(time.Hour))
 		return stored, err
 	}, true, map[string]int{"k": 5, "l": 7}, "l"},
-	"replace": {replaceScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"replace": {replaceScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return m.Replace(ctx, "k", 6, WithTTL(time.Hour))
 	}, true, map[string]int{"k": 6}, "k"},
-	"compare and swap": {changeScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"compare and swap": {changeScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return m.CompareAndSwap(ctx, "k", 5, 6, WithTTL(time.Hour))
 	}, true, map[string]int{"k": 6}, "k"},
-	"take": {takeScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"take": {takeScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		old, _, err := m.Take(ctx, "k")
 		return old, err
 	}, 5, map[string]int{}, ""},
-	"touch": {touchScript, func(ctx context.Context, m *Native[string, int]) (any, error) {
+	"touch": {touchScript, func(ctx context.Context, m *TTLMap[string, int]) (any, error) {
 		return m.Touch(ctx, "k", WithTTL(time.Hour))
 	}, true, map[string]int{"k": 5}, "k"},
 }
@@ -70,8 +70,8 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 			t.Run(name+ids, func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
-				m := NewNative[string, int](engineOn(t, client), named(t, raw), append(opts, WithCodec(codec.Text))...)
-				look := NewNative[string, int](engineOn(t, raw), m.Name(), WithCodec(codec.Text))
+				m := NewTTLMap[string, int](engineOn(t, client), named(t, raw), append(opts, WithCodec(codec.Text))...)
+				look := NewTTLMap[string, int](engineOn(t, raw), m.Name(), WithCodec(codec.Text))
 				require.NoError(t, look.Put(t.Context(), "k", 5))
 				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body()), redistest.Arg(m.Name())), 1)
 				answer, err := c.do(t.Context(), m)
@@ -102,7 +102,7 @@ func TestAReadOfANativeMapIsSentAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, proxy := through(t, server)
-			m := NewNative[string, int](engineOn(t, client), named(t, client), WithTTL(time.Hour))
+			m := NewTTLMap[string, int](engineOn(t, client), named(t, client), WithTTL(time.Hour))
 			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(m.Name())), 1)
 			require.NoError(t, m.Put(t.Context(), "k", 5))
 			left, err := m.TTL(t.Context(), "k")
@@ -124,7 +124,7 @@ type nativeEntry struct {
 type nativeWorld struct {
 	t    *testing.T
 	rnd  *rand.Rand
-	m    *Native[string, int]
+	m    *TTLMap[string, int]
 	own  string
 	know map[string]nativeEntry
 }
@@ -140,7 +140,7 @@ func TestModelOfANativeMapWithTime(t *testing.T) {
 	for name, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := NewNative[string, int](engineOn(t, raw), named(t, raw), append(opts, WithCodec(codec.Text))...)
+			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), append(opts, WithCodec(codec.Text))...)
 			var all sync.WaitGroup
 			for g := range 4 {
 				w := &nativeWorld{t, rand.New(rand.NewPCG(seed, uint64(g))), m, strconv.Itoa(g) + ":", map[string]nativeEntry{}}

@@ -18,7 +18,7 @@ func TestAFullServerRefusesEntriesWithTimes(t *testing.T) {
 	memory := func(most string) {
 		require.NoError(t, raw.Do(t.Context(), raw.B().Arbitrary("CONFIG", "SET", "maxmemory", most).Build()).Error())
 	}
-	m := NewNative[string, int](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }), "m")
+	m := NewTTLMap[string, int](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }), "m")
 	s := newBehindMap()
 	w := NewWriting(m, s.write, ways["behind"]...)
 	require.NoError(t, m.Put(t.Context(), "k", 1, WithTTL(time.Hour)))

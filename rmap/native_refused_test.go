@@ -21,7 +21,7 @@ func TestANativeMapIsReadWhileAServerRefusesWrites(t *testing.T) {
 			r := newRefusing(t, redistest.Version("8.0"))
 			r.do("HSET m k 1")
 			r.do(of.refuse)
-			m, ctx := NewNative[string, int](r.e, "m", WithCodec(codec.Text)), t.Context()
+			m, ctx := NewTTLMap[string, int](r.e, "m", WithCodec(codec.Text)), t.Context()
 			v, _, err := m.Get(ctx, "k")
 			require.NoError(t, err)
 			require.Equal(t, 1, v)

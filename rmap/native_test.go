@@ -13,10 +13,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func newNative(t *testing.T, opts ...Option) (*Native[string, int], rueidis.Client) {
+func newNative(t *testing.T, opts ...Option) (*TTLMap[string, int], rueidis.Client) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	return NewNative[string, int](engineOn(t, raw), named(t, raw), opts...), raw
+	return NewTTLMap[string, int](engineOn(t, raw), named(t, raw), opts...), raw
 }
 
 func TestEntriesOfANativeMapGoByThemselves(t *testing.T) {
@@ -108,29 +108,29 @@ func TestAHandleHasATimeToLiveForEveryWrite(t *testing.T) {
 }
 
 // natives is every operation of a native map.
-var natives = map[string]func(ctx context.Context, m *Native[string, int]) error{
-	"get":      func(ctx context.Context, m *Native[string, int]) error { _, _, err := m.Get(ctx, "k"); return err },
-	"put":      func(ctx context.Context, m *Native[string, int]) error { return m.Put(ctx, "k", 1) },
-	"put ttl":  func(ctx context.Context, m *Native[string, int]) error { return m.Put(ctx, "k", 1, WithTTL(time.Hour)) },
-	"put keep": func(ctx context.Context, m *Native[string, int]) error { return m.Put(ctx, "k", 1, WithKeepTTL()) },
-	"many": func(ctx context.Context, m *Native[string, int]) error {
+var natives = map[string]func(ctx context.Context, m *TTLMap[string, int]) error{
+	"get":      func(ctx context.Context, m *TTLMap[string, int]) error { _, _, err := m.Get(ctx, "k"); return err },
+	"put":      func(ctx context.Context, m *TTLMap[string, int]) error { return m.Put(ctx, "k", 1) },
+	"put ttl":  func(ctx context.Context, m *TTLMap[string, int]) error { return m.Put(ctx, "k", 1, WithTTL(time.Hour)) },
+	"put keep": func(ctx context.Context, m *TTLMap[string, int]) error { return m.Put(ctx, "k", 1, WithKeepTTL()) },
+	"many": func(ctx context.Context, m *TTLMap[string, int]) error {
 		return m.PutMany(ctx, map[string]int{"k": 1}, WithTTL(time.Hour))
 	},
-	"swap": func(ctx context.Context, m *Native[string, int]) error {
+	"swap": func(ctx context.Context, m *TTLMap[string, int]) error {
 		_, _, err := m.Swap(ctx, "k", 1, WithTTL(time.Hour))
 		return err
 	},
-	"if absent": func(ctx context.Context, m *Native[string, int]) error {
+	"if absent": func(ctx context.Context, m *TTLMap[string, int]) error {
 		_, _, err := m.PutIfAbsent(ctx, "k", 1, WithTTL(time.Hour))
 		return err
 	},
-	"compute": func(ctx context.Context, m *Native[string, int]) error {
+	"compute": func(ctx context.Context, m *TTLMap[string, int]) error {
 		_, _, err := m.Compute(ctx, "k", increment)
 		return err
 	},
-	"ttl":   func(ctx context.Context, m *Native[string, int]) error { _, err := m.TTL(ctx, "k"); return err },
-	"touch": func(ctx context.Context, m *Native[string, int]) error { _, err := m.Touch(ctx, "k"); return err },
-	"all": func(ctx context.Context, m *Native[string, int]) error {
+	"ttl":   func(ctx context.Context, m *TTLMap[string, int]) error { _, err := m.TTL(ctx, "k"); return err },
+	"touch": func(ctx context.Context, m *TTLMap[string, int]) error { _, err := m.Touch(ctx, "k"); return err },
+	"all": func(ctx context.Context, m *TTLMap[string, int]) error {
 		for _, err := range m.All(ctx) {
 			return err
 		}
@@ -149,7 +149,7 @@ func TestAnOlderServerIsNamedAndNothingIsLeftBehind(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			m := NewNative[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Minute))
+			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Minute))
 			for name, op := range natives {
 				m.m.h.fieldsDoNotExpire(m.m.key)
 				err := op(t.Context(), m)

@@ -256,7 +256,7 @@ func (n *Near[K, V]) Name() string { return n.m.Name() }
 // kept by [WithMisses] only.
 //
 // Cost: nothing, or that of the map's Get, once for all who want to know PTTL, and
-// of a Cache or a Native its TTL. Errors: those of the map's Get.
+// of a Cache or a TTLMap its TTL. Errors: those of the map's Get.
 func (n *Near[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err
@@ -338,7 +338,7 @@ const preloadPage = 500
 // drops copies as ever. Entries with a copy that counts are not read again.
 //
 // Cost: that of the map's Keys, and of a GetMany of 500 keys for each page; of a Cache or a
-// Native the TTL of each entry. Errors: those of the map's Keys and GetMany. Source:
+// TTLMap the TTL of each entry. Errors: those of the map's Keys and GetMany. Source:
 // RLocalCachedMap.preloadCache.
 func (n *Near[K, V]) Preload(ctx context.Context) (read int64, err error) {
 	if err := n.usable(ctx); err != nil {

@@ -25,11 +25,11 @@ func TestAnEntryIsLoadedAnewBehindANear(t *testing.T) {
 			return NewLoading(NewCache[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 		},
 		"native, through a writing": func(e *locking.Engine, name string) Mapping[string, int] {
-			l := NewLoading(NewNative[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
+			l := NewLoading(NewTTLMap[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 			return NewWriting(l, newBehindMap().write)
 		},
 		"native, announced": func(e *locking.Engine, name string) Mapping[string, int] {
-			m := NewNative[string, int](e, name, WithTTL(2*time.Second), WithAnnounce())
+			m := NewTTLMap[string, int](e, name, WithTTL(2*time.Second), WithAnnounce())
 			return NewNear(NewLoading(m, load, WithRefreshAhead(20)), WithAnnounced())
 		},
 		"two near caches": func(e *locking.Engine, name string) Mapping[string, int] {

@@ -289,14 +289,14 @@ func TestAnnouncedNeedsWritersThatAnnounce(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
-// Native entries go by themselves, and nobody says so.
+// TTLMap entries go by themselves, and nobody says so.
 func TestAnEntryThatGoesByItselfIsNoCopy(t *testing.T) {
 	t.Parallel()
 	for what, near := range map[string][]NearOption{"announced": {WithAnnounced()}, "tracked": nil} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-			n := NewNear(NewNative[string, string](engineOn(t, raw), named(t, raw), WithAnnounce()), near...)
+			n := NewNear(NewTTLMap[string, string](engineOn(t, raw), named(t, raw), WithAnnounce()), near...)
 			defer n.Close()
 			require.NoError(t, n.Put(t.Context(), "other", "v"))
 			hot(t, n, "other", "v")

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
-// wholeMap has the operations on a whole map, which Map, Native and Cache share.
+// wholeMap has the operations on a whole map, which Map, TTLMap and Cache share.
 type wholeMap[K comparable, V any] struct{ common[K, V] }
 
 func wholeOf[K comparable, V any](m *handle[K, V]) wholeMap[K, V] { return wholeMap[K, V]{commonOf(m)} }
@@ -53,7 +53,7 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 }
 
 // Expire deletes the whole map when d has passed, with all that is written until then, and reports whether there is
-// one. A map that was removed, cleared or is empty, and is written anew, has no such time. Entries of a [Native] or a
+// one. A map that was removed, cleared or is empty, and is written anew, has no such time. Entries of a [TTLMap] or a
 // [Cache] may end before. No listener of a Cache is told, except near caches with [WithAnnounce].
 //
 // Cost: one script call. Wire: PEXPIRE; of a Cache that of all keys, and a member redisson__expiretag in the sorted

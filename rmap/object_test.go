@@ -34,7 +34,7 @@ func TestMapAsAnObject(t *testing.T) {
 			"announced": func(e *locking.Engine, name string) oneHashed {
 				return New[string, int](e, name, append(opts, WithAnnounce())...)
 			},
-			"native": func(e *locking.Engine, name string) oneHashed { return NewNative[string, int](e, name, opts...) },
+			"native": func(e *locking.Engine, name string) oneHashed { return NewTTLMap[string, int](e, name, opts...) },
 			"cache":  func(e *locking.Engine, name string) oneHashed { return NewCache[string, int](e, name, opts...) },
 		} {
 			t.Run(kind+name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func WithEntryLock() Option {
 // WithAnnounce has every write tell the near caches of the map what it changes, in
 // the step of the write: those of this library that are made with [WithAnnounced],
 // and Redisson's RLocalCachedMap. Whoever writes such a map needs it, with a near
-// cache of its own or without. It is for [Map], [Native], [Sharded] and [Cache]. A write is a
+// cache of its own or without. It is for [Map], [TTLMap], [Sharded] and [Cache]. A write is a
 // script call then, of a Cache the one that sees to everything. A [Cache] also tells of what it evicts and sweeps: each
 // process that does so needs the option, also one that only listens ([Cache.Events]) or sets a bound. See the
 // package's documentation for what Java hears of that.
@@ -132,7 +132,7 @@ func WithAnnounce() Option {
 
 // WithTTL lets what is written go by itself when d has passed: one entry, or as
 // an option of the handle every entry that it writes. A plain map cannot do
-// that: see [Native]. It is counted in whole milliseconds, rounded up; one
+// that: see [TTLMap]. It is counted in whole milliseconds, rounded up; one
 // below a millisecond or above 100 years is an [ErrInvalidArgument].
 //
 // WithTTL(0) of one write is no end, whatever the handle says and the entry has.
@@ -148,7 +148,7 @@ func WithTTL(d time.Duration) EntryOption {
 
 // WithKeepTTL lets what is written go when the entry that was there would have
 // gone: one write, or as an option of the handle every one. Without it a write
-// without [WithTTL] makes the entry permanent. It is for [Native] and [Cache].
+// without [WithTTL] makes the entry permanent. It is for [TTLMap] and [Cache].
 func WithKeepTTL() EntryOption {
 	return entryOption(func(l *lifetime) error {
 		*l = lifetime{keep: true}
@@ -226,7 +226,7 @@ func (l lifetime) grouped() error {
 // none refuses what a plain map cannot do.
 func (l lifetime) none() error {
 	if !l.stays() {
-		return fmt.Errorf("%w: the entries of a plain map stay: Native and Cache have entries that go", ErrInvalidArgument)
+		return fmt.Errorf("%w: the entries of a plain map stay: TTLMap and Cache have entries that go", ErrInvalidArgument)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		check(name, "scan.lua", 1)
 		_, err = long.Delete(t.Context())
 		require.NoError(t, err)
-		native := NewNative[string, int](e, name, WithTTL(time.Minute))
+		native := NewTTLMap[string, int](e, name, WithTTL(time.Minute))
 		hubOf(e).fieldsDoNotExpire(name)
 		require.NoError(t, hubOf(e).fieldsExpire(t.Context(), name))
 		check(name, "expires.lua", 1)

@@ -41,8 +41,8 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 	t.Run("a native map is refused where the server is the old one", func(t *testing.T) {
 		raw := cluster.Client(t)
 		e := engineOn(t, raw)
-		there := NewNative[string, int](e, nameOn(t, cluster, newer), WithTTL(time.Minute))
-		refused := NewNative[string, int](e, nameOn(t, cluster, older), WithTTL(time.Minute))
+		there := NewTTLMap[string, int](e, nameOn(t, cluster, newer), WithTTL(time.Minute))
+		refused := NewTTLMap[string, int](e, nameOn(t, cluster, older), WithTTL(time.Minute))
 		for name, op := range natives {
 			require.NoError(t, op(t.Context(), there), name)
 			err := op(t.Context(), refused)
@@ -63,7 +63,7 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 func aNativeMapMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 	raw := cluster.Client(t)
 	e := engineOn(t, raw)
-	m, plain := NewNative[string, int](e, name, WithTTL(time.Hour)), New[string, int](e, name)
+	m, plain := NewTTLMap[string, int](e, name, WithTTL(time.Hour)), New[string, int](e, name)
 	require.NoError(t, plain.Put(t.Context(), "k", 1))
 	hold, err := plain.Lock("k").Lock(t.Context())
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func aNativeMapMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-func nothingIn(t *testing.T, raw rueidis.Client, m *Native[string, int]) {
+func nothingIn(t *testing.T, raw rueidis.Client, m *TTLMap[string, int]) {
 	t.Helper()
 	n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.key).Build()).AsInt64()
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestAFailoverToANewerServer(t *testing.T) {
 	cluster := redistest.StartCluster(t, redistest.NodeVersions("7.0", "7.0", "7.0", "8.0", "8.0", "8.0"))
 	name := redistest.Name(t)
 	raw := cluster.Client(t)
-	m := NewNative[string, int](engineOn(t, raw, shortSends), name, WithTTL(time.Minute))
+	m := NewTTLMap[string, int](engineOn(t, raw, shortSends), name, WithTTL(time.Minute))
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1), errors.ErrUnsupported)
 	nothingIn(t, raw, m)
 	goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })

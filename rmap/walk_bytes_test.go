@@ -47,7 +47,7 @@ var walkedKinds = map[string]func(e *locking.Engine, name string) walked{
 		return walkedMap(NewSharded[string, string](e, name, 2, textual))
 	},
 	"native": func(e *locking.Engine, name string) walked {
-		return walkedMap(NewNative[string, string](e, name, textual))
+		return walkedMap(NewTTLMap[string, string](e, name, textual))
 	},
 	"cache": func(e *locking.Engine, name string) walked {
 		return walkedMap(NewCache[string, string](e, name, textual))

@@ -9,11 +9,11 @@ import (
 // a write of another client in between. After [ErrOutcomeUnknown] the entry may or may not have been written. So it is
 // after a ctx that ends before the answer. Call Put again where that does no harm.
 //
-// The entry of a [Native] or a [Cache] has the times of [WithTTL] and [WithMaxIdle], of the call or else of the
+// The entry of a [TTLMap] or a [Cache] has the times of [WithTTL] and [WithMaxIdle], of the call or else of the
 // handle. Without them it is permanent, also where the entry before had an end; [WithKeepTTL] keeps that end.
 //
-// Cost: one command. One script call of a Native with a time to live, and of a Cache. The first Put of a handle
-// that finds a bound or a listener takes two. Wire: HSET name key value; HPEXPIRE of a Native; of a Cache ZADD or ZREM
+// Cost: one command. One script call of a TTLMap with a time to live, and of a Cache. The first Put of a handle
+// that finds a bound or a listener takes two. Wire: HSET name key value; HPEXPIRE of a TTLMap; of a Cache ZADD or ZREM
 // of the entry's times, and the lease of a load of the entry ends. Errors: [ErrOutcomeUnknown], which [WithRequestIDs]
 // avoids; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
 // RMapCache.put and, with WithKeepTTL, RMapCache.fastPut.

@@ -62,7 +62,7 @@ type Writing[K comparable, V any] struct {
 // [Writing.Close], or with nothing: one that is dropped leaves no trace when its
 // changes are written.
 //
-// m of a Writing with WithBehind is a [Map], a [Native] or a [Cache]: what is to
+// m of a Writing with WithBehind is a [Map], a [TTLMap] or a [Cache]: what is to
 // be on top of those, such as a [Loading], goes on top of the Writing. Where m announces its
 // writes, near caches are told in the step that changes the map and queues the change.
 func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
@@ -94,10 +94,10 @@ func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Con
 // behindOn refuses what a change in one step would pass by.
 func behindOn[K comparable, V any](m Mapping[K, V]) error {
 	switch m.(type) {
-	case *Map[K, V], *Native[K, V], *Cache[K, V]:
+	case *Map[K, V], *TTLMap[K, V], *Cache[K, V]:
 		return nil
 	}
-	return fmt.Errorf("%w: %T cannot be written behind: a Map, a Native or a Cache can", ErrInvalidArgument, m)
+	return fmt.Errorf("%w: %T cannot be written behind: a Map, a TTLMap or a Cache can", ErrInvalidArgument, m)
 }
 
 func (w *Writing[K, V]) handle() *handle[K, V] { return w.h }

@@ -74,7 +74,7 @@ func TestATimeToLiveThatIsRefusedIsNotQueued(t *testing.T) {
 			},
 			"keep": func(ctx context.Context, w *Writing[string, int]) error { return w.Put(ctx, "k", 1, WithKeepTTL()) },
 		} {
-			m, s := NewNative[string, int](engineOn(t, raw), cacheNamed(t, raw)), newBehindMap()
+			m, s := NewTTLMap[string, int](engineOn(t, raw), cacheNamed(t, raw)), newBehindMap()
 			w := NewWriting(m, s.write, ways["behind"]...)
 			m.m.h.expiring.add(0)
 			require.ErrorIs(t, do(t.Context(), w), errors.ErrUnsupported, "%s, %s", says, op)

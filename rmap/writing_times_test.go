@@ -74,7 +74,7 @@ func TestWritingOnANativeMap(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for way, opts := range ways {
-		m := NewNative[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Hour))
+		m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Hour))
 		s := newBehindMap()
 		w := NewWriting(m, s.write, opts...)
 		left := func() time.Duration {

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -18,7 +17,7 @@ func TestForwardEndsEntriesOfCaches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := rueidissontest.NewServer(t, opts...)
-			pages := rueidisson.Cache[string, int](s.NewClient(t), "pages")
+			pages := rmap.NewCache[string, int](s.NewClient(t), "pages")
 			events := pages.Events(t.Context(), rmap.Expired)
 			require.NoError(t, pages.Put(t.Context(), "k", 1, rmap.WithTTL(time.Hour)))
 			s.Forward(time.Hour - time.Minute)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -18,14 +17,14 @@ func TestForwardMovesWhatIsDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := rueidissontest.NewServer(t, opts...)
-			orders := rueidisson.DelayedQueue[string](s.NewClient(t), "orders")
+			orders := queue.NewDelayed[string](s.NewClient(t), "orders")
 			for v, d := range map[string]time.Duration{"tea": time.Hour, "milk": 2 * time.Hour} {
 				_, err := orders.Offer(t.Context(), v, d)
 				require.NoError(t, err)
 			}
 			taken := make(chan string)
 			go func() {
-				for v, err := range rueidisson.DelayedQueue[string](s.NewClient(t), "orders").Consume(t.Context()) {
+				for v, err := range queue.NewDelayed[string](s.NewClient(t), "orders").Consume(t.Context()) {
 					if err != nil {
 						return
 					}

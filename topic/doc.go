@@ -1,7 +1,7 @@
 // Package topic is messages for everybody who listens, typed, and shared with
 // Redisson's topics.
 //
-//	prices := rueidisson.Topic[Price](c, "prices")
+//	prices := topic.New[Price](c, "prices")
 //	go func() {
 //		for p, err := range prices.Subscribe(ctx) {
 //			…

@@ -36,7 +36,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	prices := rueidisson.Topic[Price](c, "prices")
+	prices := topic.New[Price](c, "prices")
 	s, err := prices.Listen(ctx) // from now on nothing is missed
 	if err != nil {
 		panic(err)
@@ -59,7 +59,7 @@ func ExampleWithBuffer() {
 	defer stop()
 	ctx := context.Background()
 
-	ticks := rueidisson.Topic[int](c, "ticks")
+	ticks := topic.New[int](c, "ticks")
 	slow, err := ticks.Listen(ctx, topic.WithBuffer(2))
 	if err != nil {
 		panic(err)
@@ -102,12 +102,12 @@ func ExamplePatternTopic() {
 	defer stop()
 	ctx := context.Background()
 
-	s, err := rueidisson.PatternTopic[string](c, "orders:*", topic.WithCodec(codec.Text)).Listen(ctx)
+	s, err := topic.NewPattern[string](c, "orders:*", topic.WithCodec(codec.Text)).Listen(ctx)
 	if err != nil {
 		panic(err)
 	}
 	defer s.Close()
-	if _, err := rueidisson.Topic[string](c, "orders:42", topic.WithCodec(codec.Text)).Publish(ctx, "paid"); err != nil {
+	if _, err := topic.New[string](c, "orders:42", topic.WithCodec(codec.Text)).Publish(ctx, "paid"); err != nil {
 		panic(err)
 	}
 	for m, err := range s.Messages(ctx) {
@@ -124,7 +124,7 @@ func ExampleReliableTopic_Durable() {
 	defer stop()
 	ctx := context.Background()
 
-	orders := rueidisson.ReliableTopic[string](c, "orders", topic.WithMaxLength(100_000))
+	orders := topic.NewReliable[string](c, "orders", topic.WithMaxLength(100_000))
 	billing, err := orders.Durable("billing").Listen(ctx)
 	if err != nil {
 		panic(err)
@@ -147,14 +147,14 @@ func ExampleDurable_Deliveries() {
 	defer stop()
 	ctx := context.Background()
 
-	billing := rueidisson.ReliableTopic[string](c, "orders", topic.WithMaxLength(100_000)).Durable("billing")
+	billing := topic.NewReliable[string](c, "orders", topic.WithMaxLength(100_000)).Durable("billing")
 	s, err := billing.Listen(ctx)
 	if err != nil {
 		panic(err)
 	}
 	defer s.Close()
 	for _, order := range []string{"order 42", "order 43"} {
-		if _, err := rueidisson.ReliableTopic[string](c, "orders").Publish(ctx, order); err != nil {
+		if _, err := topic.NewReliable[string](c, "orders").Publish(ctx, order); err != nil {
 			panic(err)
 		}
 	}
@@ -183,7 +183,7 @@ func ExampleWithStatus() {
 	c, stop := exampleClient()
 	defer stop()
 
-	s, err := rueidisson.Topic[string](c, "prices").Listen(context.Background(), topic.WithStatus(func(s topic.Status) {
+	s, err := topic.New[string](c, "prices").Listen(context.Background(), topic.WithStatus(func(s topic.Status) {
 		fmt.Println(s)
 	}))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // few patterns are cheap, one for each of many objects is not.
 type PatternTopic[T any] struct{ h handle[T] }
 
-// NewPattern returns a handle. Programs outside of this module call rueidisson.PatternTopic.
+// NewPattern returns a handle on the messages of all topics whose names match pattern.
 func NewPattern[T any](c Client, pattern string, opts ...Option) *PatternTopic[T] {
 	e := c.Engine()
 	return &PatternTopic[T]{newHandle[T](e, "pattern topic", pattern, pubsub.Channel{Kind: pubsub.Pattern, Name: pattern}, opts)}

@@ -29,7 +29,7 @@ type ReliableTopic[T any] struct {
 	full bool // what is beyond that is refused
 }
 
-// NewReliable returns a handle. Programs outside of this module call rueidisson.ReliableTopic.
+// NewReliable returns a handle on the topic of that name, whose messages are kept until every subscriber has handled them.
 func NewReliable[T any](c Client, name string, opts ...Option) *ReliableTopic[T] {
 	e := c.Engine()
 	key := e.Map(name)

@@ -13,7 +13,7 @@ import (
 // concurrent use.
 type ShardedTopic[T any] struct{ h handle[T] }
 
-// NewSharded returns a handle. Programs outside of this module call rueidisson.ShardedTopic.
+// NewSharded returns a handle on the topic of that name, whose messages stay within a shard of a cluster.
 func NewSharded[T any](c Client, name string, opts ...Option) *ShardedTopic[T] {
 	e := c.Engine()
 	return &ShardedTopic[T]{newHandle[T](e, "sharded topic", name, pubsub.Channel{Kind: pubsub.Sharded, Name: e.Map(name)}, opts)}

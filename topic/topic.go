@@ -15,7 +15,7 @@ type Client = object.Client
 // package's documentation. It is safe for concurrent use.
 type Topic[T any] struct{ h handle[T] }
 
-// New returns a handle. Programs outside of this module call rueidisson.Topic.
+// New returns a handle on the topic of that name, whose messages reach all present listeners.
 func New[T any](c Client, name string, opts ...Option) *Topic[T] {
 	e := c.Engine()
 	return &Topic[T]{newHandle[T](e, "topic", name, pubsub.Channel{Kind: pubsub.Plain, Name: e.Map(name)}, opts)}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/rueidisson/rueidisson/queue"
+
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +226,7 @@ func (c *topicCall) ofDurable(cmd *cobra.Command, name, by string, do func(putAs
 	}
 	return c.withClient(func(client *rueidisson.Client) error {
 		// The length is one of Publish, which nobody calls here.
-		d := rueidisson.ReliableTopic[string](client, name, asBytes(), topic.WithMaxLength(1)).Durable(by)
+		d := topic.NewReliable[string](client, name, asBytes(), topic.WithMaxLength(1)).Durable(by)
 		return do(putAside{name: name, by: by, redrive: d.Redrive, purge: d.PurgeDead, all: func(yield func(deadEntry, error) bool) {
 			for it, err := range d.Dead(cmd.Context()) {
 				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, map[string]string{"": it.Value}}, err) {
@@ -286,7 +288,7 @@ func (c *streamCall) ofGroup(cmd *cobra.Command, name, by string, do func(putAsi
 		return err
 	}
 	return c.withClient(func(client *rueidisson.Client) error {
-		g := rueidisson.Stream[string, string](client, name, rawElements()).Group(by)
+		g := queue.NewStream[string, string](client, name, rawElements()).Group(by)
 		return do(putAside{name: name, by: by, redrive: g.Redrive, purge: g.PurgeDead, all: func(yield func(deadEntry, error) bool) {
 			for it, err := range g.Dead(cmd.Context()) {
 				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, it.Fields}, err) {

@@ -54,11 +54,11 @@ func TestWhatGroupsAndDurableNamesHavePutAside(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	s := rueidisson.Stream[string, int](c, "s")
+	s := queue.NewStream[string, int](c, "s")
 	g := s.Group("billing")
 	_, err = g.Create(ctx, queue.FromStart)
 	require.NoError(t, err)
-	d := rueidisson.ReliableTopic[int](c, "t", topic.WithMaxLength(100)).Durable("billing")
+	d := topic.NewReliable[int](c, "t", topic.WithMaxLength(100)).Durable("billing")
 	sub, err := d.Listen(ctx)
 	require.NoError(t, err)
 	defer sub.Close()
@@ -77,7 +77,7 @@ func TestWhatGroupsAndDurableNamesHavePutAside(t *testing.T) {
 		},
 		"topic": func(v int) {
 			if v >= 0 {
-				_, err := rueidisson.ReliableTopic[int](c, "t").Publish(ctx, v)
+				_, err := topic.NewReliable[int](c, "t").Publish(ctx, v)
 				require.NoError(t, err)
 			}
 			for m, err := range sub.Deliveries(ctx) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/rueidisson/rueidisson/rmap"
+
 	"context"
 	"encoding/json"
 	"testing"
@@ -9,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -87,7 +88,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 	})
 	t.Run("sharded", func(t *testing.T) {
 		name := named(t)
-		m := rueidisson.Sharded[string, int](c, name, 5)
+		m := rmap.NewSharded[string, int](c, name, 5)
 		require.NoError(t, m.PutMany(ctx, map[string]int{"a": 1, "b": 2, "c": 3}))
 		shows(t, name, "name     "+name+"\nkind     sharded map\nshards   5\nentries  3\n",
 			`"kind":"sharded map","held":false,"shards":5,"entries":3,"remaining_ms":-1`)
@@ -99,7 +100,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 	})
 	t.Run("multimaps", func(t *testing.T) {
 		name := named(t)
-		l, s := rueidisson.ListMultimap[string, int](c, name), rueidisson.SetMultimap[string, int](c, name+"-set")
+		l, s := rmap.NewListMultimap[string, int](c, name), rmap.NewSetMultimap[string, int](c, name+"-set")
 		require.NoError(t, l.PutAll(ctx, "k", 1, 1, 2))
 		require.NoError(t, l.Put(ctx, "l", 1))
 		shows(t, name, "name    "+name+"\nkind    list multimap\nkeys    2\nvalues  4\n",

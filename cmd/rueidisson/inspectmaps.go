@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/rueidisson/rueidisson/rmap"
+
 	"context"
 	"fmt"
 	"io"
@@ -36,7 +38,7 @@ func shardsIn(text string) int {
 func (l *look) sharded(ctx context.Context, n int) (finding, error) {
 	f := &shardedFound{Name: l.name, Kind: "sharded map", Shards: n}
 	err := l.withClient(func(c *rueidisson.Client) (err error) {
-		m := rueidisson.Sharded[string, string](c, l.name, n)
+		m := rmap.NewSharded[string, string](c, l.name, n)
 		if f.Entries, err = m.Len(ctx); err != nil {
 			return err
 		}

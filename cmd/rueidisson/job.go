@@ -69,7 +69,7 @@ func (j *jobCall) with(name string, do func(q *jobs) error, opts ...reliable.Opt
 	}
 	opts = append(opts, reliable.WithValueCodec[jobBody](jobCodec{j.bodies}))
 	return j.withClient(func(c *rueidisson.Client) error {
-		return do(rueidisson.ReliableQueue[jobBody](c, name, opts...))
+		return do(reliable.New[jobBody](c, name, opts...))
 	})
 }
 

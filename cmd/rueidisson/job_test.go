@@ -158,7 +158,7 @@ func TestALineIsAJob(t *testing.T) {
 	c, err := rueidisson.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	q := rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text))
+	q := reliable.New[string](c, name, reliable.WithCodec(codec.Text))
 	for i, line := range lines {
 		m, err := q.Poll(t.Context())
 		require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	server := rueidissontest.NewServer(t)
 	env := []string{envRedis + "=" + server.URL()}
 	c := server.NewClient(t)
-	q := rueidisson.ReliableQueue[string](c, "q")
+	q := reliable.New[string](c, "q")
 	id, err := q.Add(t.Context(), "x")
 	require.NoError(t, err)
 	words := `echo looked >&2; echo "no such order" >&2; echo >&2; exit 3`
@@ -267,7 +267,7 @@ func TestDeadJobsAreWorkedOnAndDoneJobsAreFound(t *testing.T) {
 	require.Equal(t, id+"\tdone\t1\ta\t\n", says("find", "q", id))
 	require.Contains(t, says("find", "q", id, "--json"), `"done_ms":`)
 
-	q := rueidisson.ReliableQueue[string](server.NewClient(t), "q")
+	q := reliable.New[string](server.NewClient(t), "q")
 	_, err := q.Add(t.Context(), "b")
 	require.NoError(t, err)
 	m, err := q.Poll(t.Context())
@@ -303,7 +303,7 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	ids := strings.Fields(says(0, "add q one two") + says(0, "add q later --delay 1h") +
 		says(0, "add q --priority 3 --group g urgent") + says(0, "add q behind --group g"))
 	c := server.NewClient(t)
-	held, err := rueidisson.ReliableQueue[string](c, "q").Poll(t.Context())
+	held, err := reliable.New[string](c, "q").Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "urgent", held.Value)
 	host, err := os.Hostname()
@@ -417,7 +417,7 @@ func TestOneJobIsFoundChangedAndTakenOut(t *testing.T) {
 	require.Contains(t, says(0, "find q "+ids[1]+" --json"), `"due_ms":`)
 	require.Equal(t, `{"name":"q","id":`+ids[1]+"}\n", says(0, "reschedule q "+ids[1]+" --now --priority 7 --json"))
 	c := server.NewClient(t)
-	q := rueidisson.ReliableQueue[string](c, "q")
+	q := reliable.New[string](c, "q")
 	m, err := q.Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "two", m.Value)
@@ -447,7 +447,7 @@ func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
 		if body != "ok" {
 			f = codec.Bytes
 		}
-		_, err := rueidisson.ReliableQueue[string](server.NewClient(t), "q", reliable.WithCodec(f)).Add(t.Context(), body)
+		_, err := reliable.New[string](server.NewClient(t), "q", reliable.WithCodec(f)).Add(t.Context(), body)
 		require.NoError(t, err)
 	}
 	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "cat")

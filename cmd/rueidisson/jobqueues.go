@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/rueidisson/rueidisson/queue/reliable"
+
 	"context"
 	"fmt"
 
@@ -36,7 +38,7 @@ func (j *jobCall) queuesCommand() *cobra.Command {
 }
 
 func (j *jobCall) queues(ctx context.Context, c *rueidisson.Client) error {
-	for name, err := range rueidisson.ReliableQueues(ctx, c) {
+	for name, err := range reliable.Queues(ctx, c) {
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
@@ -29,7 +28,7 @@ type jobWorld struct {
 func newJobWorld(t *testing.T) jobWorld {
 	t.Helper()
 	w := newWorld(t)
-	return jobWorld{w, rueidisson.ReliableQueue[string](w.client(), w.name)}
+	return jobWorld{w, reliable.New[string](w.client(), w.name)}
 }
 
 func (w jobWorld) adds(bodies ...string) (ids []int64) {

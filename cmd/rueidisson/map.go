@@ -84,11 +84,11 @@ func (m *mapCall) with(ctx context.Context, name string, do func(entries) error)
 		}
 		switch {
 		case m.cache:
-			return do(rueidisson.Cache[string, string](c, name, opts...))
+			return do(rmap.NewCache[string, string](c, name, opts...))
 		case m.native:
-			return do(rueidisson.Native[string, string](c, name, opts...))
+			return do(rmap.NewTTLMap[string, string](c, name, opts...))
 		}
-		return do(rueidisson.Map[string, string](c, name, opts...))
+		return do(rmap.New[string, string](c, name, opts...))
 	})
 }
 

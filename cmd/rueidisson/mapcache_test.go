@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -31,7 +30,7 @@ func (w world) mapOf(code int, args ...string) []string {
 // newCacheWorld is newWorld, and a cache of that name that goes with the test.
 func newCacheWorld(t *testing.T) (world, *rmap.Cache[string, string]) {
 	w := newWorld(t)
-	m := rueidisson.Cache[string, string](w.client(), w.name)
+	m := rmap.NewCache[string, string](w.client(), w.name)
 	t.Cleanup(func() {
 		all := []string{w.name, keys.MapTimes(w.name), keys.MapRests(w.name), keys.MapAccesses(w.name), keys.MapOptions(w.name), keys.MapLatch(w.name)}
 		assert.NoError(t, w.plain.Do(context.Background(), w.plain.B().Del().Key(all...).Build()).Error())
@@ -122,7 +121,7 @@ func (w world) awaitWatchers(n int64) {
 
 func TestMapWatch(t *testing.T) {
 	w, _ := newCacheWorld(t)
-	m := rueidisson.Cache[string, any](w.client(), w.name)
+	m := rmap.NewCache[string, any](w.client(), w.name)
 	p := start(t, w.url, "map", "watch", w.name, "--cache")
 	j := start(t, w.url, "map", "watch", "--json", w.name, "--cache")
 	w.awaitWatchers(2)
@@ -135,7 +134,7 @@ func TestMapWatch(t *testing.T) {
 	p.awaitLine(0, "removed\ta\t7")
 	require.NoError(t, m.Put(t.Context(), "b", []byte{0xff}, rmap.WithTTL(time.Millisecond)))
 	p.awaitLine(0, "expired\tb\t/w==")
-	text := rueidisson.Cache[string, string](w.client(), w.name, rmap.WithCodec(codec.Text))
+	text := rmap.NewCache[string, string](w.client(), w.name, rmap.WithCodec(codec.Text))
 	require.NoError(t, text.Put(t.Context(), "c", "\u00c1"))
 	p.awaitError("cannot be decoded")
 	require.NoError(t, m.Put(t.Context(), "d", "y"))

@@ -22,11 +22,11 @@ func (m *mapCall) behind(name string, do func(w *written) error) error {
 		others := []rmap.WritingOption{rmap.WithBehind(1), rmap.WithOthersWriting()}
 		switch {
 		case m.cache:
-			return do(rmap.NewWriting(rueidisson.Cache[string, string](c, name, opts...), nil, others...))
+			return do(rmap.NewWriting(rmap.NewCache[string, string](c, name, opts...), nil, others...))
 		case m.native:
-			return do(rmap.NewWriting(rueidisson.Native[string, string](c, name, opts...), nil, others...))
+			return do(rmap.NewWriting(rmap.NewTTLMap[string, string](c, name, opts...), nil, others...))
 		}
-		return do(rmap.NewWriting(rueidisson.Map[string, string](c, name, opts...), nil, others...))
+		return do(rmap.NewWriting(rmap.New[string, string](c, name, opts...), nil, others...))
 	})
 }
 

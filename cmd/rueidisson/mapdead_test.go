@@ -29,10 +29,10 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	for kind, m := range map[string]func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int]{
 		"": func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int] {
-			return rmap.NewWriting(rueidisson.Map[string, int](c, "m"), write, rmap.WithBehind(1))
+			return rmap.NewWriting(rmap.New[string, int](c, "m"), write, rmap.WithBehind(1))
 		},
 		" --cache": func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int] {
-			return rmap.NewWriting(rueidisson.Cache[string, int](c, "m"), write, rmap.WithBehind(1))
+			return rmap.NewWriting(rmap.NewCache[string, int](c, "m"), write, rmap.WithBehind(1))
 		},
 	} {
 		require.Empty(t, do(0, "dead m"+kind).out)
@@ -77,6 +77,6 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 		require.Empty(t, do(0, "dead m"+kind).out)
 		do(exitUsage, "purge m x"+kind)
 		do(exitUsage, "purge"+kind)
-		require.NoError(t, rueidisson.Map[string, int](c, "m").Clear(t.Context()))
+		require.NoError(t, rmap.New[string, int](c, "m").Clear(t.Context()))
 	}
 }

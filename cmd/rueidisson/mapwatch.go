@@ -50,7 +50,7 @@ func (m *mapCall) watchCommand() *cobra.Command {
 			return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, m.watch(waiting, rueidisson.Cache[string, string](c, args[0], opts...), length))
+				return unlessOver(waiting, m.watch(waiting, rmap.NewCache[string, string](c, args[0], opts...), length))
 			})
 		},
 	}

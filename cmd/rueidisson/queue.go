@@ -119,16 +119,16 @@ func queueFailed(err error) error {
 // shelf returns the queue that elements are taken from.
 func (c *queueCall) shelf(client *rueidisson.Client, name string) shelf {
 	if c.bounded {
-		return rueidisson.BoundedQueue[string](client, name, rawElements())
+		return queue.NewBounded[string](client, name, rawElements())
 	}
-	return rueidisson.Queue[string](client, name, rawElements())
+	return queue.New[string](client, name, rawElements())
 }
 
 func (c *queueCall) delayedQueue(client *rueidisson.Client, name string) *queue.DelayedQueue[string] {
 	if c.shared {
-		return rueidisson.DelayedQueue[string](client, name, rawElements(), queue.WithRedissonFormat())
+		return queue.NewDelayed[string](client, name, rawElements(), queue.WithRedissonFormat())
 	}
-	return rueidisson.DelayedQueue[string](client, name, rawElements())
+	return queue.NewDelayed[string](client, name, rawElements())
 }
 
 const queueLenLong = `len shows how many elements there are; with --delayed, how many wait.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/rueidisson/rueidisson/queue"
+
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -193,7 +194,7 @@ func TestAWaitEndsWithItsServer(t *testing.T) {
 			server := redistest.Start(t)
 			if how == "take --bounded" {
 				c := worldOn(t, server).client()
-				set, err := rueidisson.BoundedQueue[string](c, "q").TrySetCapacity(t.Context(), 1)
+				set, err := queue.NewBounded[string](c, "q").TrySetCapacity(t.Context(), 1)
 				require.NoError(t, err)
 				require.True(t, set)
 			}

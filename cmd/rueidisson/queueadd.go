@@ -105,7 +105,7 @@ func (c *queueCall) add(ctx context.Context, client *rueidisson.Client, a queueA
 func (c *queueCall) offer(ctx context.Context, client *rueidisson.Client, a queueAdd, values []string) (n int64, err error) {
 	switch {
 	case c.bounded:
-		return c.offerBounded(ctx, rueidisson.BoundedQueue[string](client, a.name, rawElements()), a, values)
+		return c.offerBounded(ctx, queue.NewBounded[string](client, a.name, rawElements()), a, values)
 	case c.delayed:
 		to := c.delayedQueue(client, a.name)
 		for _, v := range values {
@@ -115,7 +115,7 @@ func (c *queueCall) offer(ctx context.Context, client *rueidisson.Client, a queu
 		}
 		return n, nil
 	case a.first:
-		return rueidisson.Queue[string](client, a.name, rawElements()).OfferFirst(ctx, values...)
+		return queue.New[string](client, a.name, rawElements()).OfferFirst(ctx, values...)
 	}
 	return c.shelf(client, a.name).Offer(ctx, values...)
 }

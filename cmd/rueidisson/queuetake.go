@@ -85,7 +85,7 @@ func (c *queueCall) takers(client *rueidisson.Client, name string) (now, awaited
 		q := c.delayedQueue(client, name)
 		return q.Poll, q.Take
 	case c.last:
-		q := rueidisson.Queue[string](client, name, rawElements())
+		q := queue.New[string](client, name, rawElements())
 		return q.PollLast, q.TakeLast
 	}
 	of := c.shelf(client, name)
@@ -103,7 +103,7 @@ func (c *queueCall) putBack(client *rueidisson.Client, name string, texts ...str
 		_, err = c.shelf(client, name).Offer(ctx, texts...)
 	} else {
 		for i := len(texts) - 1; i >= 0 && err == nil; i-- {
-			_, err = rueidisson.Queue[string](client, name, rawElements()).OfferFirst(ctx, texts[i])
+			_, err = queue.New[string](client, name, rawElements()).OfferFirst(ctx, texts[i])
 		}
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (c *queueCall) look(ctx context.Context, client *rueidisson.Client, name st
 		return "", err
 	}
 	if c.last {
-		return rueidisson.Queue[string](client, name, rawElements()).PeekLast(ctx)
+		return queue.New[string](client, name, rawElements()).PeekLast(ctx)
 	}
 	return c.shelf(client, name).Peek(ctx)
 }

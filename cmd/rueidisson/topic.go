@@ -107,9 +107,9 @@ func (c *topicCall) publishCommand() *cobra.Command {
 func (c *topicCall) publish(ctx context.Context, client *rueidisson.Client, name, message string) (err error) {
 	var n int64
 	if c.sharded {
-		n, err = rueidisson.ShardedTopic[string](client, name, asBytes()).Publish(ctx, message)
+		n, err = topic.NewSharded[string](client, name, asBytes()).Publish(ctx, message)
 	} else {
-		n, err = rueidisson.Topic[string](client, name, asBytes()).Publish(ctx, message)
+		n, err = topic.New[string](client, name, asBytes()).Publish(ctx, message)
 	}
 	switch {
 	case err != nil:
@@ -196,11 +196,11 @@ func (c *topicCall) listen(ctx context.Context, client *rueidisson.Client, name 
 // heard returns the messages of a topic of any kind.
 func (c *topicCall) heard(ctx context.Context, client *rueidisson.Client, name string) iter.Seq2[topic.Message[string], error] {
 	if c.pattern {
-		return rueidisson.PatternTopic[string](client, name, asBytes()).Subscribe(ctx)
+		return topic.NewPattern[string](client, name, asBytes()).Subscribe(ctx)
 	}
-	all := rueidisson.Topic[string](client, name, asBytes()).Subscribe(ctx)
+	all := topic.New[string](client, name, asBytes()).Subscribe(ctx)
 	if c.sharded {
-		all = rueidisson.ShardedTopic[string](client, name, asBytes()).Subscribe(ctx)
+		all = topic.NewSharded[string](client, name, asBytes()).Subscribe(ctx)
 	}
 	return func(yield func(topic.Message[string], error) bool) {
 		for text, err := range all {

@@ -55,7 +55,7 @@ func serve(in io.Reader, out io.Writer) error {
 
 // prices returns the map that all share.
 func prices(c *rueidisson.Client, name string) *rmap.Map[int, price] {
-	return rueidisson.Map[int, price](c, name, rmap.WithAnnounce())
+	return rmap.New[int, price](c, name, rmap.WithAnnounce())
 }
 
 // page is what a process shows.

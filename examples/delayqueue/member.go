@@ -43,7 +43,7 @@ type event struct {
 
 // unpaid returns the queue that orders come into when their time is over.
 func unpaid(c *rueidisson.Client, name string) *queue.DelayedQueue[int] {
-	return rueidisson.DelayedQueue[int](c, name)
+	return queue.NewDelayed[int](c, name)
 }
 
 // serve does what the task on in says, and returns when in has ended.

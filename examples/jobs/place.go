@@ -70,7 +70,7 @@ const (
 
 // queue returns what waits for a place.
 func queue(c *rueidisson.Client, name string, place int) *reliable.Queue[order] {
-	return rueidisson.ReliableQueue[order](c, name+":"+places[place], reliable.WithLease(lease))
+	return reliable.New[order](c, name+":"+places[place], reliable.WithLease(lease))
 }
 
 // work serves the place until it ends.

@@ -2,7 +2,7 @@
 // them: what job queues and SQS are used for. Its format is its own; Redisson has no
 // such queue but in its paid edition.
 //
-//	orders := rueidisson.ReliableQueue[Order](c, "orders")
+//	orders := reliable.New[Order](c, "orders")
 //	id, err := orders.Add(ctx, order, reliable.WithGroup("customer:7"))
 //
 //	m, err := orders.Receive(ctx)

@@ -36,7 +36,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	orders := rueidisson.ReliableQueue[Order](c, "orders")
+	orders := reliable.New[Order](c, "orders")
 	if _, err := orders.Add(ctx, Order{1, "tea"}, reliable.WithUnique("order:1")); err != nil {
 		fmt.Println(err)
 		return
@@ -75,8 +75,8 @@ func ExampleServeAll() {
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
 
-	orders := rueidisson.ReliableQueue[Order](c, "orders")
-	mails := rueidisson.ReliableQueue[string](c, "mails")
+	orders := reliable.New[Order](c, "orders")
+	mails := reliable.New[string](c, "mails")
 	if _, err := mails.Add(ctx, "ann"); err != nil {
 		fmt.Println(err)
 	}

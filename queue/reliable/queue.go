@@ -29,7 +29,7 @@ type Queue[T any] struct {
 	bad    error // what every operation returns, if the handle cannot be used
 }
 
-// New returns a handle. Programs outside of this module call rueidisson.ReliableQueue.
+// New returns a handle on the queue of that name, whose messages are kept until they are acknowledged.
 func New[T any](c Client, name string, opts ...Option) *Queue[T] {
 	e := c.Engine()
 	h := e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)

@@ -16,7 +16,14 @@ import (
 // scanned is how many keys a server looks at in one call: less than a millisecond.
 const scanned = 1000
 
-// Queues lists queues. Programs outside of this module call rueidisson.ReliableQueues.
+// Queues yields the names of the reliable queues that there are: those to which messages were added, or
+// whose terms were set, until they are deleted. With a name mapper they are the mapped names. The order is the
+// server's. What is made, deleted or moved to another node meanwhile may be passed over. The first error is
+// the last element.
+//
+// It looks through all keys of the server, or of each master of a cluster, by SCAN. Cost: for each 1,000 keys a call,
+// and one more for the queues among them; a set of the names. Errors: ctx's error and cause; [ErrInvalidArgument] for a nil ctx;
+// [ErrClosed]; those of Redis.
 func Queues(ctx context.Context, c Client) iter.Seq2[string, error] {
 	e := c.Engine()
 	return func(yield func(string, error) bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Native is a handle on the map of one name whose entries may have times to live
+// TTLMap is a handle on the map of one name whose entries may have times to live
 // that the server itself keeps, which Redisson's RMapCacheNative shares. In Redis
 // it is a [Map]: what reads that reads this. It needs Redis 7.4 or Valkey 9; on
 // an older server every operation is an error that wraps [errors.ErrUnsupported]
@@ -21,26 +21,25 @@ import (
 //
 // It holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same map.
-type Native[K comparable, V any] struct{ wholeMap[K, V] }
+type TTLMap[K comparable, V any] struct{ wholeMap[K, V] }
 
-// NewNative returns a handle. Programs outside of this module call
-// rueidisson.Native.
-func NewNative[K comparable, V any](c Client, name string, opts ...Option) *Native[K, V] {
+// NewTTLMap returns a handle on the map of that name, whose entries may have times to live that the server keeps.
+func NewTTLMap[K comparable, V any](c Client, name string, opts ...Option) *TTLMap[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "native map", name, lifetime.native, opts)
 	s := m.sender()
 	s.timed = true
 	m.store = &plain{s}
 	m.ready = func(ctx context.Context) error { return m.h.fieldsExpire(ctx, m.key) }
-	return &Native[K, V]{wholeOf(m)}
+	return &TTLMap[K, V]{wholeOf(m)}
 }
 
-func (m *Native[K, V]) base() base[K] { return m.m.base(m.TTL) }
+func (m *TTLMap[K, V]) base() base[K] { return m.m.base(m.TTL) }
 
 // TTL returns how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //
 // Cost: one script call. Wire: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
-func (m *Native[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { return m.m.ttl(ctx, k) }
+func (m *TTLMap[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { return m.m.ttl(ctx, k) }
 
 // Touch gives the entry of k the time to live of [WithTTL], of the call or else of
 // the handle. WithTTL(0) makes it permanent. Without either nothing changes, as with
@@ -48,7 +47,7 @@ func (m *Native[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { re
 //
 // Cost: one script call. Wire: HEXISTS; HPEXPIRE, HPERSIST. Errors: as [Map.Put]. Source:
 // RMapCacheNative.expireEntry, clearExpire.
-func (m *Native[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (bool, error) {
+func (m *TTLMap[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (bool, error) {
 	return m.m.touchField(ctx, k, opts)
 }
 
@@ -89,20 +88,20 @@ func (l lifetime) native() error {
 // Idle is -1: entries of a native map have no idle time.
 //
 // Cost: a script call. Errors: as [Map.Get]. Source: RMapCacheNative.get and remainTimeToLive.
-func (m *Native[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {
+func (m *TTLMap[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {
 	return m.m.peek(ctx, m.timed(), k)
 }
 
-// PeekMany is [Native.Peek] of those of the keys that are there. What does not decode is
+// PeekMany is [TTLMap.Peek] of those of the keys that are there. What does not decode is
 // left out, and is the error beside the others. Cost: a script call for each 500 keys, or for as
 // many as have about 1 MB. Errors: as [Map.Get].
-func (m *Native[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
+func (m *TTLMap[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
 	return m.m.peekAll(ctx, m.timed(), ks)
 }
 
-// TTLMany is [Native.TTL] of those of the keys that are there. Cost: a script call for each 500 keys.
+// TTLMany is [TTLMap.TTL] of those of the keys that are there. Cost: a script call for each 500 keys.
 // Errors: as [Map.Has].
-func (m *Native[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration, error) {
+func (m *TTLMap[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration, error) {
 	return m.m.ttlMany(ctx, m.timed(), ks)
 }
 
@@ -112,7 +111,7 @@ func (m *Native[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duratio
 //
 // Cost: a script call for each 500 keys. Errors: as [Map.Put]; the number is that of the
 // calls which were answered. Source: RMapCacheNative.expireEntries, expireEntriesIfNotSet and the like.
-func (m *Native[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
+func (m *TTLMap[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
 	if err := send.CheckTTL("time to live", d); err != nil {
 		return 0, m.m.failed("expire entries of", err)
 	}
@@ -121,13 +120,13 @@ func (m *Native[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duratio
 
 // ClearExpire takes the times to live of entries away, and returns how many had one.
 //
-// Cost and errors: as [Native.ExpireEntries]. Source: RMapCacheNative.clearExpire.
-func (m *Native[K, V]) ClearExpire(ctx context.Context, ks ...K) (int64, error) {
+// Cost and errors: as [TTLMap.ExpireEntries]. Source: RMapCacheNative.clearExpire.
+func (m *TTLMap[K, V]) ClearExpire(ctx context.Context, ks ...K) (int64, error) {
 	return m.m.expireEntries(ctx, m.timed(), "clear ends of", ks, 0, nil)
 }
 
 // timed returns the store of a native map.
-func (m *Native[K, V]) timed() *plain { return m.m.store.(*plain) }
+func (m *TTLMap[K, V]) timed() *plain { return m.m.store.(*plain) }
 
 // slotSet is a set of slots. Where there is no cluster, all names are of slot 0.
 type slotSet [1 << 14 / 32]atomic.Uint32
