@@ -63,6 +63,9 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 			}
 			path, anchor, _ := strings.Cut(l[1], "#")
 			file := filepath.Join(filepath.Dir(page), path)
+			if path == "" {
+				file = page
+			}
 			_, err := os.Stat(file)
 			if assert.NoError(t, err, "%s: %s", page, l[1]) && anchor != "" {
 				assert.Contains(t, anchors(text(t, file)), anchor, "%s: %s", page, l[1])
