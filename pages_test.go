@@ -17,7 +17,7 @@ func pages(t *testing.T) []string {
 	docs, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, docs)
-	return append(docs, "README.md", "CHANGELOG.md")
+	return append(docs, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 
 func text(t *testing.T, file string) string {
@@ -29,19 +29,31 @@ func text(t *testing.T, file string) string {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestTheCodeOfTheREADMEIsThatOfTheExamples, which are compiled and run.
-func TestTheCodeOfTheREADMEIsThatOfTheExamples(t *testing.T) {
+// TestProgramsOfThePagesAreThoseOfTheExamples compares the Go code of the pages with the examples, which are compiled and run.
+func TestProgramsOfThePagesAreThoseOfTheExamples(t *testing.T) {
 	t.Parallel()
-	examples := text(t, "example_test.go")
-	blocks := goBlock.FindAllStringSubmatch(text(t, "README.md"), -1)
-	require.NotEmpty(t, blocks)
-	for _, block := range blocks {
-		assert.Contains(t, examples, block[1])
+	files, err := filepath.Glob("examples/cookbook/*_test.go")
+	require.NoError(t, err)
+	var examples strings.Builder
+	for _, file := range append(files, "example_test.go") {
+		examples.WriteString(text(t, file))
+	}
+	for _, page := range pages(t) {
+		blocks := goBlock.FindAllStringSubmatch(text(t, page), -1)
+		if page == "README.md" || page == "docs/cookbook.md" {
+			require.NotEmpty(t, blocks, page)
+		}
+		for _, block := range blocks {
+			for _, part := range strings.Split(block[1], "\n\n") {
+				assert.Contains(t, examples.String(), part, page)
+			}
+		}
 	}
 }
 
 var (
 	link    = regexp.MustCompile(`\]\(([^)]+)\)`)
+	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	noWord  = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
@@ -57,12 +69,15 @@ func anchors(page string) (all []string) {
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {
-		for _, l := range link.FindAllStringSubmatch(goBlock.ReplaceAllString(text(t, page), ""), -1) {
+		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text(t, page), ""), -1) {
 			if strings.HasPrefix(l[1], "https://") {
 				continue
 			}
 			path, anchor, _ := strings.Cut(l[1], "#")
 			file := filepath.Join(filepath.Dir(page), path)
+			if path == "" {
+				file = page
+			}
 			_, err := os.Stat(file)
 			if assert.NoError(t, err, "%s: %s", page, l[1]) && anchor != "" {
 				assert.Contains(t, anchors(text(t, file)), anchor, "%s: %s", page, l[1])
