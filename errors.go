@@ -46,6 +46,15 @@ var (
 	//	}
 	ErrNotice = core.ErrNotice
 
+	// ErrDisconnected is wrapped by the [ErrNotice] that a sequence yields once when its
+	// connection is lost. The sequence goes on, and the client connects again. Sequences
+	// of topics, of the events of a cache and of observed elections yield it.
+	ErrDisconnected = core.ErrDisconnected
+
+	// ErrReconnected is wrapped by the [ErrNotice] that a sequence yields once when its
+	// connection is back after an [ErrDisconnected].
+	ErrReconnected = core.ErrReconnected
+
 	// ErrSlotMoving is wrapped by the error of an operation that needs several keys,
 	// on a cluster whose servers refused it for up to three seconds, since the slot
 	// of the name moves from one of them to another. Nothing was done, unless the

@@ -30,6 +30,8 @@ var (
 	ErrNotReplicated   = errors.New("too few replicas acknowledged")
 	ErrWrongKind       = errors.New("the name is that of an object of another kind")
 	ErrSlotMoving      = errors.New("the slot is on the move")
+	ErrDisconnected    = errors.New("disconnected: the client goes on trying to connect")
+	ErrReconnected     = errors.New("connected again")
 )
 
 // ContextError returns how ctx ended: its error, and its cause where that says more.
