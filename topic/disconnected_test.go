@@ -51,3 +51,26 @@ func TestTopicIsNotDisconnectedByClose(t *testing.T) {
 	require.NoError(t, e.Close(t.Context()))
 	require.ErrorIs(t, s.next(t, 1)[0].err, ErrClosed)
 }
+
+// TestReliableTopicYieldsOneNoticeWhenDisconnectedAndOneWhenBack, and the messages of meanwhile after these.
+func TestReliableTopicYieldsOneNoticeWhenDisconnectedAndOneWhenBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	tried, name := make(retries), redistest.Name(t)
+	log := slog.New(slog.NewTextHandler(tried, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r, other := reliableBy(t, client, engineOn(t, client, func(c *core.Config) { c.Logger = log }), name), reliableOn(t, server.Client(t), name)
+	s := r.listening()
+	other.publishes(1, "a")
+	s.hears(t, "a")
+	proxy.Refuse()
+	proxy.CutAll()
+	require.ErrorIs(t, s.notice(t), ErrDisconnected)
+	for range 4 {
+		<-tried
+	}
+	other.publishes(1, "b")
+	proxy.Accept()
+	require.ErrorIs(t, s.notice(t), ErrReconnected)
+	s.hears(t, "b")
+}

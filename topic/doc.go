@@ -70,9 +70,12 @@
 // why all processes of a name need the same one; a group without a name dies with its process, and ten minutes after its last word it is
 // taken away. Whoever subscribes first gets what the topic still has.
 //
+// A loop is told by an [ErrDisconnected] that the server is not reached, and by an [ErrReconnected] that it is
+// again. It misses no message in between.
+//
 //	for m, err := range orders.Durable("billing").Subscribe(ctx) {
 //		switch {
-//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, an ErrInterrupted, or it does not decode
+//		case errors.Is(err, rueidisson.ErrNotice): // a lost connection, a LaggedError, an ErrInterrupted, or it does not decode
 //			log.Print(err)
 //		case err != nil:
 //			return err // and the loop is over
@@ -90,7 +93,7 @@
 //		switch {
 //		case errors.Is(err, topic.ErrDecode): // m has an ID and no value
 //			err = m.Bury(ctx, err)
-//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, or an ErrInterrupted
+//		case errors.Is(err, rueidisson.ErrNotice): // a lost connection, a LaggedError, or an ErrInterrupted
 //			log.Print(err)
 //			continue
 //		case err != nil:
