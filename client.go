@@ -42,7 +42,8 @@ type Client struct {
 //
 // Errors: [ErrInvalidArgument]; one that names the address if nobody answers there
 // within the dial timeout, or why TLS did not come about, such as a certificate
-// that has expired; one that names the version of a server older than Redis 7.0
+// that has expired; one that also names the likely cause if the port is one without
+// TLS, one for TLS or one of HTTP, or if the server has no such database; one that names the version of a server older than Redis 7.0
 // or Valkey 7.2, or says that it runs no scripts.
 func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 	cfg, err := resolve(opts)
@@ -62,7 +63,7 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 		if client != nil {
 			client.Close()
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withExpired(err, option))
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withCause(err, option))
 	}
 	return open(client, cfg, option)
 }
@@ -95,18 +96,19 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 	}
 	if cfg.Owned {
 		client.Close()
-		err = fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+		err = fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withCause(err, option))
 	}
 	return nil, err
 }
 
 // Open is [New] with a URL of the forms that rueidis.ParseURL takes, such as
 // redis://user:password@127.0.0.1:6379/0, rediss:// for TLS, or
-// redis://sentinel:26379?master_set=mymaster. With rediss:// the Sentinels are
+// redis://sentinel:26379?master_set=mymaster. An address without a scheme, such as
+// localhost:6379, is one of redis://. With rediss:// the Sentinels are
 // spoken to by TLS as well, without the user and the password of the URL, and
 // each of the servers behind them shows a certificate for its own address.
 func Open(redisURL string, opts ...Option) (*Client, error) {
-	option, err := rueidis.ParseURL(redisURL)
+	option, err := rueidis.ParseURL(withScheme(redisURL))
 	if err != nil {
 		return nil, fmt.Errorf("%w: url: %w", ErrInvalidArgument, withoutURL(err))
 	}
@@ -122,6 +124,9 @@ func withoutURL(err error) error {
 	var parse *url.Error
 	if errors.As(err, &parse) {
 		return parse.Err
+	}
+	if scheme, is := strings.CutPrefix(err.Error(), "redis: invalid URL scheme: "); is {
+		return fmt.Errorf("the scheme is %q, and not redis, rediss, valkey, valkeys or unix", scheme)
 	}
 	return err
 }

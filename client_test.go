@@ -239,6 +239,8 @@ func TestOpenTakesTheFormsOfAURL(t *testing.T) {
 		database int
 	}{
 		"an address":         {"redis://" + server.Addr(), 0},
+		"no scheme":          {server.Addr(), 0},
+		"no scheme, a user":  {"shop:secret@" + server.Addr() + "/6", 6},
 		"valkey":             {"valkey://" + server.Addr(), 0},
 		"a database":         {"redis://" + server.Addr() + "/3", 3},
 		"a database by name": {"redis://" + server.Addr() + "?db=4", 4},
@@ -261,7 +263,7 @@ func TestOpenTakesTheFormsOfAURL(t *testing.T) {
 
 func TestOpenRefusesABadURL(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "127.0.0.1:6379", "http://127.0.0.1:6379", "redis://127.0.0.1:6379/x", "redis://127.0.0.1/1/2", "redis://%zz", "redis://127.0.0.1?dial_timeout=x"} {
+	for _, url := range []string{"", "127.0.0.1:6379/x", "http://127.0.0.1:6379", "redis://127.0.0.1:6379/x", "redis://127.0.0.1/1/2", "redis://%zz", "redis://127.0.0.1?dial_timeout=x"} {
 		_, err := rueidisson.Open(url)
 		require.ErrorIs(t, err, rueidisson.ErrInvalidArgument, "%q", url)
 		require.ErrorContains(t, err, "url", "%q", url)

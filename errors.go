@@ -18,8 +18,9 @@ var (
 	// kind, such as a cache under the name of a map. The operation changed nothing.
 	ErrWrongKind = core.ErrWrongKind
 
-	// ErrOutcomeUnknown is wrapped by the error of an operation whose reply was lost:
-	// it may or may not have been done.
+	// ErrOutcomeUnknown is wrapped by the error of an operation that may or may not have
+	// been done: its reply was lost, or its context ended before the reply came. The text
+	// of the error says which.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDeferred is wrapped by the error of a release, or another request that
@@ -31,8 +32,8 @@ var (
 
 	// ErrNotice is wrapped by an error that a sequence yields and after which it
 	// goes on: an element that does not decode, messages that were missed, a
-	// subscription that was interrupted. Sequences of topics, queues and streams wrap
-	// it. Any other error is the last that such a sequence yields.
+	// connection that was lost. Sequences of topics, queues, streams, events of a cache
+	// and observed elections wrap it. Any other error is the last that such a sequence yields.
 	//
 	//	for m, err := range prices.Subscribe(ctx) {
 	//		if errors.Is(err, rueidisson.ErrNotice) {
@@ -45,6 +46,15 @@ var (
 	//		…
 	//	}
 	ErrNotice = core.ErrNotice
+
+	// ErrDisconnected is wrapped by the [ErrNotice] that a sequence yields once when its
+	// connection is lost. The sequence goes on, and the client connects again. Sequences
+	// of topics, of the events of a cache and of observed elections yield it.
+	ErrDisconnected = core.ErrDisconnected
+
+	// ErrReconnected is wrapped by the [ErrNotice] that a sequence yields once when its
+	// connection is back after an [ErrDisconnected].
+	ErrReconnected = core.ErrReconnected
 
 	// ErrSlotMoving is wrapped by the error of an operation that needs several keys,
 	// on a cluster whose servers refused it for up to three seconds, since the slot

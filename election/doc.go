@@ -26,7 +26,8 @@
 //   - An observer is told the leaders in the order of their terms, and none that was
 //     not one; whom it did not see is a [Leader.Gap]. It is told as soon as the
 //     leader's message comes, and within 5 s if there was none, such as after a
-//     failover.
+//     failover. If the server is not reached, it is told an [ErrDisconnected], and an
+//     [ErrReconnected] when it is reached again.
 //   - A request that is sent twice, or arrives late, changes nothing: neither the
 //     leader nor its value, which has versions.
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -86,4 +87,22 @@ func TestAnObserverThatWasCutOffCatchesUp(t *testing.T) {
 	w.value("meanwhile")
 	resign(t, term)
 	w.none()
+}
+
+// TestElectionObserveYieldsOneNoticeWhenDisconnectedAndOneWhenBack, and then the leader of meanwhile.
+func TestElectionObserveYieldsOneNoticeWhenDisconnectedAndOneWhenBack(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	w := observe(t, open(t, proxy.Addr()).Election(name))
+	w.none()
+	el := open(t, server.Addr()).Election(name)
+	proxy.Refuse()
+	proxy.CutAll()
+	require.ErrorIs(t, redistest.Done(t, w.notices), election.ErrDisconnected)
+	campaign(t, el, "meanwhile")
+	proxy.Accept()
+	require.ErrorIs(t, redistest.Done(t, w.notices), election.ErrReconnected)
+	w.value("meanwhile")
+	require.Empty(t, w.notices)
 }

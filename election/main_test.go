@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -83,18 +84,23 @@ func elected(t testing.TB, won <-chan result) *election.Term {
 
 // watcher is an observer that keeps what it was told.
 type watcher struct {
-	t    testing.TB
-	told chan election.Leader
-	end  chan error
-	stop context.CancelFunc
+	t       testing.TB
+	told    chan election.Leader
+	notices chan error
+	end     chan error
+	stop    context.CancelFunc
 }
 
 func observe(t testing.TB, el *election.Election) *watcher {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watcher{t: t, told: make(chan election.Leader, 10_000), end: make(chan error, 1), stop: cancel}
+	w := &watcher{t: t, told: make(chan election.Leader, 10_000), notices: make(chan error, 10_000), end: make(chan error, 1), stop: cancel}
 	go func() { // ends with ctx, or with the client
 		for leader, err := range el.Observe(ctx) {
+			if errors.Is(err, rueidisson.ErrNotice) {
+				w.notices <- err
+				continue
+			}
 			if err != nil {
 				w.end <- err
 				return

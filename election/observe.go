@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/wait"
@@ -34,9 +35,10 @@ func (l Leader) None() bool { return l.Fence.IsZero() }
 // one that was not seen is a [Leader.Gap] at the next. A loop that takes long is
 // told the last of what happened meanwhile.
 //
-// It goes on until the loop ends or an error has been told, which is the last of
-// it: ctx's end, for one. A server that does not answer is borne for a watchdog
-// timeout. The term of a leader that an observer was told may have ended
+// Two errors are notices, which wrap rueidisson.ErrNotice: an [ErrDisconnected] when
+// the server is not reached any more, and an [ErrReconnected] when it is reached again.
+// Any other error is the last that the loop yields: ctx's end, for example, or the
+// failure of a server that has not been reached for a watchdog timeout. The term of a leader that an observer was told may have ended
 // meanwhile; only the leader knows, by [Term.Context].
 //
 // Cost: one script call for each message, change and end of a lease, and every 5 s;
@@ -57,6 +59,13 @@ func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 		defer o.ear.Close()
 		for {
 			leader, err := o.next(ctx)
+			if notice := o.notice; err == nil && notice != nil {
+				o.notice = nil
+				if !yield(Leader{}, core.Notice(el.failed("observe", notice))) {
+					return
+				}
+				continue
+			}
 			if !yield(leader, el.failed("observe", err)) || err != nil {
 				return
 			}
@@ -71,6 +80,9 @@ type observer struct {
 	began bool
 	told  Leader
 	last  int64 // token of the last leader that it knows of
+
+	away   bool  // the server is not reached
+	notice error // not told yet
 }
 
 // next waits until there is something to tell.
@@ -89,6 +101,13 @@ func (o *observer) next(ctx context.Context) (Leader, error) {
 func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
 	p := o.of.p
 	s, err, _ := send.Await(p.e.Sender, ctx, 0, func() (sight, error) { return p.leader(ctx) })
+	if away := err != nil && send.Unreached(err) && p.e.Over(ctx) == nil; away != o.away && (away || err == nil) {
+		o.away, o.notice = away, core.ErrReconnected
+		if away {
+			o.notice = core.ErrDisconnected
+		}
+		return 0, true, nil
+	}
 	if err != nil {
 		return 0, false, err
 	}

@@ -23,8 +23,9 @@
 //		return bill(hold.Context(ctx))
 //	}
 //
-// A nested call that is given another context than the hold's waits for itself:
-// after a watchdog timeout it is named in the log (rueidisson.WithLogger), once.
+// A nested call that is given another context than the hold's waits for itself.
+// After a watchdog timeout the client logs that at Warn, once for each hold. Without
+// rueidisson.WithLogger the warning goes to [log/slog.Default].
 //
 // # What it guarantees
 //

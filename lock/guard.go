@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -95,7 +96,7 @@ func (g *Guard) write(ctx context.Context, by *scripts.Script, token fence.Token
 	})
 	if !answered {
 		g.buryLater(request)
-		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		err = core.Left(err)
 	}
 	return err
 }

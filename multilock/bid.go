@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/lockkit"
@@ -138,6 +139,11 @@ func (b *bid) answers() (said, own int) {
 func (b *bid) busy() bool {
 	said, own := b.answers()
 	return said+own >= b.quorum()
+}
+
+// young reports whether a member does not count yet, since its server restarted lately.
+func (b *bid) young() bool {
+	return slices.ContainsFunc(b.errs, func(err error) bool { return errors.As(err, new(*RestartedError)) })
 }
 
 // first returns the first member that is held by another, or asked for by a call of this process.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type campaign struct {
 
 	patience time.Duration // how long a bid waits for members that are just being released
 	waits    int           // for one member, in a row
+
+	young error // what the members of the last bid have answered, if servers of them restarted lately; or nil
 }
 
 func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
@@ -43,7 +46,16 @@ func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
 	return c
 }
 
+// run returns the hold. If ctx ends while servers do not count yet, its error says so, too.
 func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
+	held, err := c.bids(ctx)
+	if err != nil && ctx.Err() != nil && c.young != nil {
+		err = fmt.Errorf("%w: %w", err, c.young)
+	}
+	return held, err
+}
+
+func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 	table := redWaitersOf(c.e)
 	c.shared = table.Get(c.id)
 	defer table.Put(c.id, c.shared)
@@ -66,6 +78,11 @@ func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 			return b.held, nil
 		}
 		b.lose(ctx)
+		if young := b.young(); young || ctx.Err() == nil { // else the bid may have ended before its answers
+			if c.young = nil; young {
+				c.young = b.why()
+			}
+		}
 		if ctx.Err() != nil {
 			return nil, core.ContextError(ctx)
 		}

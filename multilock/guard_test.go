@@ -1,13 +1,16 @@
 package multilock_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -41,4 +44,43 @@ func TestAServerCountsNoSoonerThanItsTime(t *testing.T) {
 		require.NoError(t, hold.Unlock(t.Context()))
 		return
 	}
+}
+
+// TestRedLockSaysThatServersHaveJustStarted in the error of a wait that ends before they count, and once in the log.
+func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
+	t.Parallel()
+	logged := make(logLines, 100)
+	var locks []lock.Locker
+	for i := range 3 {
+		c := open(t, redistest.Start(t).Addr(), rueidisson.WithLogger(slog.New(slog.NewTextHandler(logged, nil))))
+		locks = append(locks, c.Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
+	}
+	red := multilock.Red(locks...).With(multilock.WithMemberTimeout(soon))
+	ctx, cancel := context.WithCancel(bounded(t))
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() { // ends with ctx
+		_, err := red.Lock(ctx)
+		failed <- err
+	}()
+	redistest.Eventually(t, func() bool { return len(logged) == 3 }, soon, time.Millisecond)
+	cancel()
+	err := redistest.Done(t, failed)
+	require.ErrorIs(t, err, context.Canceled)
+	restarted := new(*multilock.RestartedError)
+	require.ErrorAs(t, err, restarted)
+	_, err = red.TryLock(bounded(t))
+	require.ErrorAs(t, err, restarted)
+	require.Len(t, logged, 3)
+	for range 3 {
+		require.Contains(t, <-logged, "a server that restarted does not count yet")
+	}
+}
+
+// logLines is a log.
+type logLines chan string
+
+func (l logLines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }

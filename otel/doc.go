@@ -133,6 +133,8 @@
 //	no_group           nobody has made the group of the stream
 //	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while
+//	disconnected       the connection of a subscription was lost
+//	reconnected        the connection of a subscription is back
 //	decode             what is stored cannot be decoded
 //	invalid_argument   an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis

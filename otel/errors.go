@@ -71,6 +71,8 @@ var types = []struct {
 	{queue.ErrNoGroup, "no_group"},
 	{rmap.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
+	{rueidisson.ErrDisconnected, "disconnected"},
+	{rueidisson.ErrReconnected, "reconnected"},
 	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrInvalidArgument, "invalid_argument"},
 	{rueidisson.ErrNotice, "notice"}, // last: most notices say more

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -34,9 +35,11 @@ var named = map[string]map[string]error{
 		"closed": rueidisson.ErrClosed, "invalid_argument": rueidisson.ErrInvalidArgument, "outcome_unknown": rueidisson.ErrOutcomeUnknown,
 		"slot_moving": rueidisson.ErrSlotMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
 		"notice": rueidisson.ErrNotice, "unreached": rueidisson.ErrUnreached,
+		"disconnected": rueidisson.ErrDisconnected, "reconnected": rueidisson.ErrReconnected,
 	},
-	"codec": {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
-	"latch": {"broken": latch.ErrBroken, "lost": latch.ErrLost, "invalid_argument": latch.ErrInvalidArgument, "outcome_unknown": latch.ErrOutcomeUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
+	"codec":    {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
+	"election": {"disconnected": election.ErrDisconnected, "reconnected": election.ErrReconnected},
+	"latch":    {"broken": latch.ErrBroken, "lost": latch.ErrLost, "invalid_argument": latch.ErrInvalidArgument, "outcome_unknown": latch.ErrOutcomeUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
 	"lock": {
 		"not_acquired": lock.ErrNotAcquired, "lost": lock.ErrLost, "released": lock.ErrReleased, "invalid_argument": lock.ErrInvalidArgument,
 		"token": lock.ErrToken, "outcome_unknown": lock.ErrOutcomeUnknown, "not_replicated": lock.ErrNotReplicated, "wrong_kind": lock.ErrWrongKind,
@@ -60,12 +63,12 @@ var named = map[string]map[string]error{
 		"no_rate": ratelimiter.ErrNoRate, "other_rate": ratelimiter.ErrOtherRate, "other_algorithm": ratelimiter.ErrOtherAlgorithm,
 		"exceeds_burst": ratelimiter.ErrExceedsBurst, "timeout": ratelimiter.ErrExceedsDeadline, "exceeds_wait": ratelimiter.ErrExceedsWait,
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "invalid_argument": ratelimiter.ErrInvalidArgument, "outcome_unknown": ratelimiter.ErrOutcomeUnknown,
-		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
+		"closed": ratelimiter.ErrClosed, "invalid_argument ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind},
+	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind, "disconnected": rmap.ErrDisconnected, "reconnected": rmap.ErrReconnected},
 	"topic": {
 		"invalid_argument": topic.ErrInvalidArgument, "outcome_unknown": topic.ErrOutcomeUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
-		"interrupted": topic.ErrInterrupted, "full": topic.ErrFull, "lost": topic.ErrLost,
+		"interrupted": topic.ErrInterrupted, "disconnected": topic.ErrDisconnected, "reconnected": topic.ErrReconnected, "full": topic.ErrFull, "lost": topic.ErrLost,
 	},
 	"rwlock": {"upgrade": rwlock.ErrUpgrade},
 	"semaphore": {

@@ -123,7 +123,7 @@ func TestRenewalsAndScriptsAreMeasured(t *testing.T) {
 	assert.EqualValues(t, 50, holds["error.type=_OTHER"].Sum)
 	ran := histogram[float64](t, r, "rueidisson.script.duration")
 	assert.InDelta(t, .001, ran["rueidisson.script=acquire"].Sum, 1e-9)
-	assert.InDelta(t, .003, ran["error.type=unknown,rueidisson.script=acquire"].Sum, 1e-9)
+	assert.InDelta(t, .003, ran["error.type=outcome_unknown,rueidisson.script=acquire"].Sum, 1e-9)
 	assert.Less(t, ran["rueidisson.script=acquire"].Bounds[0], .001, "a script takes a fraction of a millisecond")
 	assert.Equal(t, map[string]int64{"rueidisson.script=acquire": 5}, r.sums(t, "rueidisson.script.sends"))
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -93,7 +94,7 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
 		if size, err = q.h.offers.Do(ctx, side{push, q.key}, some); err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err) // a caller that has left is not told whether it did
+			err = core.Left(err) // a caller that has left is not told whether it did
 		}
 		if size == 0 {
 			break // there is none to offer to

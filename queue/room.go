@@ -99,7 +99,7 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error) {
 	size, err, answered := send.Await(q.h.e.Sender, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, words) })
 	if !answered {
-		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		err = core.Left(err)
 	}
 	return size, err
 }

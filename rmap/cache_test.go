@@ -255,17 +255,57 @@ func TestALostConnectionIsAGap(t *testing.T) {
 			}
 		}
 	})
-	gap := false
+	var told []string
 	for ev, err := range events {
-		require.NoError(t, err)
-		if ev.Kind == Gap {
-			gap = true
-		} else if gap {
+		if len(told) == 0 && err == nil && ev.Kind == Created {
+			continue // it was heard before the connection was cut
+		}
+		if err != nil {
+			require.ErrorIs(t, err, core.ErrNotice)
+			ev.Kind = 0
+		}
+		switch {
+		case errors.Is(err, ErrDisconnected):
+			told = append(told, "away")
+		case errors.Is(err, ErrReconnected):
+			told = append(told, "back")
+		default:
+			told = append(told, ev.Kind.String())
+		}
+		if len(told) == 4 {
 			break
 		}
 	}
+	require.Equal(t, []string{"away", "back", "gap", "created"}, told)
 	close(done)
 	wrote.Wait()
+}
+
+// TestCacheEventsOfSeveralKindsAreLostTogether: each kind has a subscription, and the loop is told once.
+func TestCacheEventsOfSeveralKindsAreLostTogether(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	name := cacheNamed(t, server.Client(t))
+	events := NewCache[string, string](engineOn(t, client), name).Events(t.Context())
+	for range 2 {
+		proxy.Refuse()
+		proxy.CutAll()
+		var told []error
+		for ev, err := range events {
+			if told = append(told, err); errors.Is(err, ErrDisconnected) {
+				proxy.Accept()
+			}
+			if ev.Kind == Gap {
+				break
+			}
+		}
+		require.Len(t, told, 3)
+		require.ErrorIs(t, told[0], ErrDisconnected)
+		require.ErrorIs(t, told[1], ErrReconnected)
+		require.NoError(t, told[2])
+		events = NewCache[string, string](engineOn(t, client), name).Events(t.Context())
+	}
 }
 
 // Whoever deletes a cache, or its options, makes nobody deaf for long.

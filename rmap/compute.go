@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Verdict is what a function of Compute wants done.
@@ -150,7 +151,7 @@ func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	case err == nil, errors.Is(err, combine.ErrAborted) && c.settled: // some function ended that goroutine
 		err = c.outcome()
 	case ctx.Err() != nil && !c.leave():
-		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		err = core.Left(err)
 	}
 	return err
 }

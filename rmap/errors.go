@@ -35,6 +35,14 @@ var (
 	// nothing. Of a value that was read it is the cause of an [ErrDecode].
 	ErrWrongKind = core.ErrWrongKind
 
+	// ErrDisconnected is yielded once by [Cache.Events] when its connection is lost. The
+	// client connects and subscribes again. The loop goes on.
+	ErrDisconnected = core.ErrDisconnected
+
+	// ErrReconnected is yielded once by [Cache.Events] when its connection is back after
+	// an [ErrDisconnected]. A [Gap] follows. The loop goes on.
+	ErrReconnected = core.ErrReconnected
+
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = core.ErrClosed
 )

@@ -56,10 +56,16 @@ const mostEvents = 10_000
 //
 // What happens is told at most once. Events of one kind come in their order;
 // those of different kinds may come in another one than that in which they
-// happened. Where some may have been missed, since the connection was lost or
+// happened. Where some may have been missed, because the connection was lost or
 // the loop is slower than what happens, a [Gap] comes in their place. Clear,
-// Delete and Expire of the whole cache tell nobody. An event that does not decode
-// is an [ErrDecode], and the loop goes on; another error is the last.
+// Delete and Expire of the whole cache publish no event.
+//
+// Some errors are notices: they wrap rueidisson.ErrNotice, and the loop goes on. Any
+// other error is the last. The notices are:
+//
+//   - an [ErrDisconnected] when the connection is lost;
+//   - an [ErrReconnected] when it is back, followed by a [Gap];
+//   - an [ErrDecode] for an event that does not decode.
 //
 // While somebody listens, this process sweeps the cache at least every second:
 // an Expired comes within a second after its time, and a round trip. Where Java
@@ -87,8 +93,8 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 			} else if err != nil {
 				break
 			}
-			ev, broken := m.event(got)
-			if !yield(ev, m.m.failed("listen to", broken)) {
+			ev, notice := m.event(got)
+			if !yield(ev, core.Notice(m.m.failed("listen to", notice))) {
 				return
 			}
 		}
@@ -98,6 +104,9 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 
 // event returns what was heard, decoded.
 func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
+	if h.notice != nil {
+		return ev, h.notice
+	}
 	ev.Kind = EventKind(h.kind)
 	if ev.Kind == Gap {
 		return ev, nil
@@ -115,10 +124,11 @@ func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
 	return ev, err
 }
 
-// heard is a message, or that some may have been missed.
+// heard is a message, or that some may have been missed, or a notice.
 type heard struct {
 	kind    mapcache.Kind
 	payload string
+	notice  error
 }
 
 // feed is what was heard and waits for its reader.
@@ -129,6 +139,7 @@ type feed struct {
 	queue  []heard
 	full   bool // messages are dropped until the queue has been read
 	closed bool
+	away   map[mapcache.Kind]bool // whose subscription is lost
 	end    []func()
 }
 
@@ -148,10 +159,16 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
 		sub, err := c.h.e.Subscribe(ctx, mapcache.Kind(kind).Channel(c.key), func(ev pubsub.Event) { // on the hub's goroutine
 			h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
-			if ev.Kind == pubsub.Resumed {
+			switch ev.Kind {
+			case pubsub.Lost:
+				f.lost(mapcache.Kind(kind))
+				return
+			case pubsub.Resumed:
 				h = heard{kind: mapcache.Kind(Gap)}
+				f.back(mapcache.Kind(kind))
+			default:
+				f.add(h)
 			}
-			f.add(h)
 			if c.h.e.Caches != nil {
 				c.h.e.Caches.Heard(context.Background(), c.key, EventKind(h.kind).String())
 			}
@@ -161,6 +178,7 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 			return err
 		}
 		f.ends(sub.Close)
+		sub.Losses()
 	}
 	if _, err := mapcache.Tell(ctx, c.h.e, &c.n); err != nil {
 		f.close()
@@ -183,12 +201,43 @@ func (f *feed) ends(what func()) {
 	}
 }
 
+// lost notes that the subscription to one kind of events is lost. The first has the loop told.
+func (f *feed) lost(kind mapcache.Kind) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose(kind)
+}
+
+func (f *feed) lose(kind mapcache.Kind) {
+	if len(f.away) == 0 {
+		f.away = map[mapcache.Kind]bool{}
+		f.put(heard{notice: core.ErrDisconnected})
+	}
+	f.away[kind] = true
+}
+
+// back notes that it is back, also if nothing has noticed that it was lost. The last has the loop told.
+func (f *feed) back(kind mapcache.Kind) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose(kind)
+	if delete(f.away, kind); len(f.away) == 0 {
+		f.put(heard{notice: core.ErrReconnected})
+		f.put(heard{kind: mapcache.Kind(Gap)})
+	}
+}
+
 func (f *feed) add(h heard) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.put(h)
+}
+
+func (f *feed) put(h heard) {
 	switch n := len(f.queue); {
 	case f.closed:
 		return
+	case h.notice != nil: // two for each connection that is lost, however slow the loop is
 	case n > 0 && f.queue[n-1].kind == mapcache.Kind(Gap) && (f.full || h.kind == mapcache.Kind(Gap)):
 		return // which says it already
 	case n >= mostEvents:
@@ -210,6 +259,7 @@ func (f *feed) next(ctx context.Context, e *locking.Engine) (heard, error) {
 	for {
 		h, some, left := f.take()
 		switch {
+		case some && h.notice != nil && e.Open() != nil: // it is the client that has ended the connection
 		case some:
 			return h, nil
 		case left && ctx.Err() == nil && e.Open() == nil:

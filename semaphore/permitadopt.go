@@ -61,7 +61,7 @@ func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Durati
 	answer, err, answered := send.Await(e.Sender, ctx, 0, func() (send.Answer, error) { return e.Run(ctx, permitRenewal.Script, on, args) })
 	switch {
 	case !answered:
-		return answer, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		return answer, core.Left(err)
 	case err != nil:
 		return answer, err
 	}

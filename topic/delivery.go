@@ -73,7 +73,7 @@ type Delivery[T any] struct {
 //		switch {
 //		case errors.Is(err, topic.ErrDecode): // m has an ID and no value
 //			err = m.Bury(ctx, err)
-//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, or an ErrInterrupted, without m
+//		case errors.Is(err, rueidisson.ErrNotice): // a lost connection, a LaggedError, or an ErrInterrupted, without m
 //			log.Print(err)
 //			continue
 //		case err != nil:

@@ -40,7 +40,8 @@
 //		var lagged *topic.LaggedError
 //		switch {
 //		case errors.As(err, &lagged): // lagged.Missed messages came too fast
-//		case errors.Is(err, topic.ErrInterrupted): // look at the truth again
+//		case errors.Is(err, topic.ErrDisconnected): // nothing comes until the client is connected again
+//		case errors.Is(err, topic.ErrInterrupted): // it is connected again: look at the truth again
 //		case errors.Is(err, topic.ErrDecode): // somebody publishes something else
 //		case err != nil:
 //			return err // and the loop is over
@@ -52,10 +53,11 @@
 // [WithStatus] tells of a subscription when it stands, is lost and is restored, also while no loop
 // reads. [PatternTopic.ActiveNames] lists the channels that somebody subscribes to.
 //
-// [ErrInterrupted] comes when a subscription stands again that did not for a while:
-// its connection was cut, its server died or failed over, its slot has moved. What
-// is published after it was told, and what the loop then reads elsewhere, leave
-// nothing out. Messages from behind an interruption may come before its news.
+// [ErrDisconnected] comes once when a subscription is lost: its connection was cut, its
+// server died or failed over, or its slot has moved. The client connects again on its own,
+// for as long as the loop lasts. [ErrReconnected] and [ErrInterrupted], which are one error,
+// come once when the subscription is back. Messages that are published after that notice
+// arrive. Messages that were published after the interruption may arrive before the notice.
 //
 // # Reliable
 //
@@ -68,9 +70,12 @@
 // why all processes of a name need the same one; a group without a name dies with its process, and ten minutes after its last word it is
 // taken away. Whoever subscribes first gets what the topic still has.
 //
+// A loop is told by an [ErrDisconnected] that the server is not reached, and by an [ErrReconnected] that it is
+// again. It misses no message in between.
+//
 //	for m, err := range orders.Durable("billing").Subscribe(ctx) {
 //		switch {
-//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, an ErrInterrupted, or it does not decode
+//		case errors.Is(err, rueidisson.ErrNotice): // a lost connection, a LaggedError, an ErrInterrupted, or it does not decode
 //			log.Print(err)
 //		case err != nil:
 //			return err // and the loop is over
@@ -88,7 +93,7 @@
 //		switch {
 //		case errors.Is(err, topic.ErrDecode): // m has an ID and no value
 //			err = m.Bury(ctx, err)
-//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, or an ErrInterrupted
+//		case errors.Is(err, rueidisson.ErrNotice): // a lost connection, a LaggedError, or an ErrInterrupted
 //			log.Print(err)
 //			continue
 //		case err != nil:

@@ -9,6 +9,8 @@ type ear struct {
 
 	mu     sync.Mutex
 	queue  []*entry
+	link   interruption // not told yet
+	away   bool         // the connection is lost
 	cut    bool
 	missed int64 // messages, not told yet
 	err    error
@@ -32,6 +34,19 @@ func (r *ear) with(do func()) {
 
 func (r *ear) lag(n int64) { r.with(func() { r.missed += n }) }
 
+// connected notes that the connection is lost, or back.
+func (r *ear) connected(yes bool) {
+	r.with(func() {
+		switch {
+		case r.away != yes:
+		case yes:
+			r.away, r.link = false, r.link.then(reconnected)
+		default:
+			r.away, r.link = true, r.link.then(disconnected)
+		}
+	})
+}
+
 // back takes a message back that a loop has left. It is false once the ear is closed.
 func (r *ear) back(it *entry) (open bool) {
 	r.with(func() {
@@ -45,6 +60,7 @@ func (r *ear) back(it *entry) (open bool) {
 // sound is what a loop gets next.
 type sound struct {
 	it     *entry
+	link   interruption
 	cut    bool
 	missed int64
 	err    error
@@ -58,6 +74,9 @@ func (r *ear) take() (s sound, some bool) {
 	switch {
 	case r.closed:
 		return sound{closed: true}, true
+	case r.link != 0:
+		s.link = r.link.first()
+		r.link &^= s.link
 	case r.cut:
 		r.cut = false
 		s.cut = true
@@ -71,7 +90,7 @@ func (r *ear) take() (s sound, some bool) {
 		r.queue = nil
 		return s, false
 	}
-	if len(r.queue) > 0 || r.err != nil {
+	if len(r.queue) > 0 || r.err != nil || r.link != 0 || r.cut || r.missed > 0 {
 		r.poke()
 	}
 	return s, true

@@ -39,8 +39,17 @@ var (
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = core.ErrClosed
 
-	// ErrInterrupted is yielded in between when the subscription did not stand for a
-	// while, and stands again: messages may have been missed. The loop goes on.
+	// ErrDisconnected is yielded once when the connection of a subscription is lost. The
+	// client connects and subscribes again. The loop goes on.
+	ErrDisconnected = core.ErrDisconnected
+
+	// ErrReconnected is yielded once when a subscription is back after an
+	// [ErrDisconnected]. Except for a [ReliableTopic], the error also wraps
+	// [ErrInterrupted]. The loop goes on.
+	ErrReconnected = core.ErrReconnected
+
+	// ErrInterrupted is yielded when a subscription is back, and messages may have been
+	// missed. The loop goes on.
 	ErrInterrupted = errors.New("the subscription was interrupted, and messages may have been missed")
 )
 

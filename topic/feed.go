@@ -55,6 +55,7 @@ type feed struct {
 	joined   bool
 	hung     bool // messages waited for too long, and the loops have not moved since
 	parting  bool // nobody listens, and it leaves the group when its loops are done with what they have
+	away     bool // the server is not reached, and the ears know
 	failed   bool // for good: nobody is to hear more of it
 	ears     []*ear
 	flight   map[string]*entry

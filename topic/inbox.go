@@ -9,7 +9,36 @@ import (
 // message is what came by a channel.
 type message struct {
 	payload, channel string
-	cut              bool // the subscription was interrupted before it
+	cut              interruption // of the subscription, before it
+}
+
+// interruption is what a loop is to be told of its connection: that it was lost, that it is
+// back, or both in this order.
+type interruption uint8
+
+const (
+	disconnected interruption = 1 << iota
+	reconnected
+)
+
+// then returns i followed by next. A return that no loop was told of is left out if the
+// connection is lost again.
+func (i interruption) then(next interruption) interruption {
+	if next&disconnected == 0 {
+		return i | next
+	}
+	if i&reconnected != 0 {
+		return i&^reconnected | next&reconnected
+	}
+	return next
+}
+
+// first returns what is told first.
+func (i interruption) first() interruption {
+	if i&disconnected != 0 {
+		return disconnected
+	}
+	return i
 }
 
 // inbox is what came and waits for its reader: a ring that grows up to most. Who
@@ -21,9 +50,10 @@ type inbox struct {
 	mu        sync.Mutex
 	ring      []message
 	first, n  int
-	missed    int64 // messages, before the first
-	cutMissed bool  // among those that were missed, or before the first
-	cut       bool  // after the last
+	missed    int64        // messages, before the first
+	cutMissed interruption // among those that were missed, or before the first
+	cut       interruption // after the last
+	away      bool         // the connection is lost
 	closed    bool
 }
 
@@ -34,14 +64,23 @@ func (b *inbox) hear(ev pubsub.Event) {
 	b.mu.Lock()
 	switch {
 	case b.closed:
+	case ev.Kind == pubsub.Lost:
+		b.lose()
 	case ev.Kind == pubsub.Resumed:
-		b.cut = true
+		b.lose() // unless that was noticed
+		b.away, b.cut = false, b.cut.then(reconnected)
 	default:
 		b.put(message{ev.Payload, ev.Name, b.cut})
-		b.cut = false
+		b.cut = 0
 	}
 	b.mu.Unlock()
 	b.poke()
+}
+
+func (b *inbox) lose() {
+	if !b.away {
+		b.away, b.cut = true, b.cut.then(disconnected)
+	}
 }
 
 func (b *inbox) poke() {
@@ -55,7 +94,7 @@ func (b *inbox) put(m message) {
 	if b.n == b.most {
 		b.missed++
 		dropped := b.pop()
-		b.cutMissed = b.cutMissed || dropped.cut
+		b.cutMissed = b.cutMissed.then(dropped.cut)
 	}
 	if b.n == len(b.ring) {
 		ring := make([]message, min(max(2*len(b.ring), 4), b.most))
@@ -79,7 +118,7 @@ func (b *inbox) pop() message {
 type notice struct {
 	message
 	missed int64 // if it is none of these
-	cut    bool
+	cut    interruption
 }
 
 // take returns the next for the reader, if there is some. Several readers share what
@@ -92,21 +131,24 @@ func (b *inbox) take() (next notice, some, closed bool) {
 		return next, false, true
 	case b.missed > 0:
 		next.missed, b.missed = b.missed, 0
-	case b.cutMissed:
-		next.cut, b.cutMissed = true, false
-	case b.n > 0 && b.ring[b.first].cut:
-		next.cut, b.ring[b.first].cut = true, false
+	case b.cutMissed != 0:
+		next.cut = b.cutMissed.first()
+		b.cutMissed &^= next.cut
+	case b.n > 0 && b.ring[b.first].cut != 0:
+		next.cut = b.ring[b.first].cut.first()
+		b.ring[b.first].cut &^= next.cut
 	case b.n > 0:
 		next.message = b.pop()
-	case b.cut:
-		next.cut, b.cut = true, false
+	case b.cut != 0:
+		next.cut = b.cut.first()
+		b.cut &^= next.cut
 	default:
 		if len(b.ring) > 16 { // the memory of a burst goes
 			b.ring, b.first = nil, 0
 		}
 		return next, false, false
 	}
-	if b.n > 0 || b.cut {
+	if b.n > 0 || b.cut != 0 || b.cutMissed != 0 {
 		b.poke()
 	}
 	return next, true, false

@@ -20,6 +20,7 @@ func TestAnInboxAgainstItsModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newInbox(1 + r.IntN(20))
 		in, out, cuts, told := 0, 0, 0, 0
+		away := false
 		cutAt := map[int]bool{} // a cut came before that message
 		for range 400 {
 			switch r.IntN(5) {
@@ -28,6 +29,9 @@ func TestAnInboxAgainstItsModel(t *testing.T) {
 				in++
 			case 2:
 				if r.IntN(5) == 0 {
+					if r.IntN(2) == 0 {
+						b.hear(pubsub.Event{Kind: pubsub.Lost})
+					}
 					b.hear(pubsub.Event{Kind: pubsub.Resumed})
 					if !cutAt[in] {
 						cuts++
@@ -44,7 +48,12 @@ func TestAnInboxAgainstItsModel(t *testing.T) {
 					for range next.missed {
 						out++
 					}
-				case next.cut:
+				case next.cut == disconnected:
+					require.False(t, away, "seed %d", seed)
+					away = true
+				case next.cut == reconnected:
+					require.True(t, away, "seed %d", seed)
+					away = false
 					told++
 					cutAt[out] = false
 				default:
@@ -72,12 +81,45 @@ func TestAnInterruptionIsToldThoughItWasDropped(t *testing.T) {
 	first, _, _ := b.take()
 	second, _, _ := b.take()
 	third, _, _ := b.take()
+	fourth, _, _ := b.take()
 	require.EqualValues(t, 2, first.missed)
-	require.True(t, second.cut)
-	require.Equal(t, "x", third.payload)
+	require.Equal(t, disconnected, second.cut)
+	require.Equal(t, reconnected, third.cut)
+	require.Equal(t, "x", fourth.payload)
 	_, some, _ := b.take()
 	require.False(t, some)
 	require.LessOrEqual(t, len(b.ring), 1)
+}
+
+// TestInboxTellsTheLastOfSeveralInterruptions: a loop that is told of none is told that the connection is lost, not that it was back
+// before.
+func TestInboxTellsTheLastOfSeveralInterruptions(t *testing.T) {
+	t.Parallel()
+	b := newInbox(10)
+	told := func() (all []interruption) {
+		for {
+			next, some, _ := b.take()
+			if !some {
+				return all
+			}
+			all = append(all, next.cut)
+		}
+	}
+	hear := func(kinds ...pubsub.EventKind) {
+		for _, kind := range kinds {
+			b.hear(pubsub.Event{Kind: kind})
+		}
+	}
+	hear(pubsub.Lost, pubsub.Lost)
+	require.Equal(t, []interruption{disconnected}, told())
+	hear(pubsub.Resumed, pubsub.Lost)
+	require.Empty(t, told(), "it knows that")
+	hear(pubsub.Resumed)
+	require.Equal(t, []interruption{reconnected}, told())
+	hear(pubsub.Lost, pubsub.Resumed, pubsub.Lost)
+	require.Equal(t, []interruption{disconnected}, told())
+	hear(pubsub.Resumed, pubsub.Resumed)
+	require.Equal(t, []interruption{reconnected}, told()[:1])
 }
 
 // TestAnInboxOfManyHands loses nothing that fits.

@@ -199,6 +199,7 @@ func (f *feed) visit() {
 func (f *feed) ends(err error) {
 	if err == nil {
 		f.failures = 0
+		f.connected(true)
 		f.later(f.rest(time.Now()))
 		return
 	}
@@ -209,10 +210,26 @@ func (f *feed) ends(err error) {
 	f.mu.Lock()
 	f.claim = true // what the connection was given has perhaps not come
 	f.mu.Unlock()
+	if send.Unreached(err) {
+		f.connected(false)
+	}
 	f.failures++
 	f.h.e.MarkStale()
 	f.h.e.Logger.Debug("reading messages was interrupted", "name", f.of.key, "err", err)
 	f.later(pause(f.failures))
+}
+
+// connected tells the ears when the server is not reached any more, and when it is again.
+func (f *feed) connected(yes bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away != yes {
+		return
+	}
+	f.away = !yes
+	for _, r := range f.ears {
+		r.connected(yes)
+	}
 }
 
 // leaves ends a visit.

@@ -65,7 +65,7 @@ func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64,
 	if err == nil {
 		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{of: &t.of, most: t.most, full: t.full, text: text})
 		if err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+			err = core.Left(err)
 		}
 		if err == nil && subscribers == refusedFull {
 			subscribers, err = 0, ErrFull
@@ -264,6 +264,8 @@ type ReliableSubscription[T any] struct {
 //     process asks it before it has. What a subscription was not told when it ended is told to the
 //     next: the client goes on with that where the server refuses, and what Close cannot do is in
 //     its error;
+//   - an [ErrDisconnected] when the server is not reached, and an [ErrReconnected] when
+//     it is again, once each; no message is missed in between;
 //   - an [ErrInterrupted] where the group was gone, by Delete, a failover or ten
 //     minutes of silence, and was made anew: it gets all that there is.
 //
@@ -291,6 +293,14 @@ func (s *ReliableSubscription[T]) all(ctx context.Context, news func(error) bool
 			return
 		case got.closed:
 			return
+		case got.link != 0:
+			why := ErrDisconnected
+			if got.link == reconnected {
+				why = ErrReconnected
+			}
+			if !news(core.Notice(s.t.failed("listen to", why))) {
+				return
+			}
 		case got.cut:
 			if !news(core.Notice(s.t.failed("listen to", ErrInterrupted))) {
 				return

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -67,7 +68,19 @@ func (r *reliableRig) durable(name string) reliably {
 	return reliably{s}
 }
 
-// next handles n.
+// notice reads a notice.
+func (s reliably) notice(t testing.TB) (notice error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	for _, notice = range s.Messages(ctx) {
+		break
+	}
+	require.ErrorIs(t, notice, core.ErrNotice)
+	return notice
+}
+
+// next handles n, and takes no notice of lost connections.
 func (s reliably) next(t testing.TB, n int) (all []heard) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -75,6 +88,9 @@ func (s reliably) next(t testing.TB, n int) (all []heard) {
 	done := fmt.Errorf("it has handled %d", n)
 	ended, end := context.WithCancelCause(ctx)
 	for v, err := range s.Messages(ended) {
+		if errors.Is(err, ErrDisconnected) || errors.Is(err, ErrReconnected) {
+			continue
+		}
 		if len(all) == n {
 			break
 		}

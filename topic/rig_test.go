@@ -165,6 +165,30 @@ func (s *heardBy) next(t testing.TB, n int) (all []heard) {
 	return all
 }
 
+// away reads that the connection was lost.
+func (s *heardBy) away(t testing.TB) {
+	t.Helper()
+	err := s.next(t, 1)[0].err
+	require.ErrorIs(t, err, ErrDisconnected)
+	require.ErrorIs(t, err, core.ErrNotice)
+}
+
+// back reads that the subscription is back.
+func (s *heardBy) back(t testing.TB) {
+	t.Helper()
+	err := s.next(t, 1)[0].err
+	require.ErrorIs(t, err, ErrReconnected)
+	require.ErrorIs(t, err, ErrInterrupted)
+	require.ErrorIs(t, err, core.ErrNotice)
+}
+
+// interrupted reads both.
+func (s *heardBy) interrupted(t testing.TB) {
+	t.Helper()
+	s.away(t)
+	s.back(t)
+}
+
 // hears reads messages, and nothing but these.
 func (s *heardBy) hears(t testing.TB, want ...string) {
 	t.Helper()

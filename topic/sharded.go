@@ -44,7 +44,7 @@ func (t *ShardedTopic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption
 
 // Listen subscribes, and returns when the server has confirmed it; see
 // [Topic.Listen]. When the slot of the name moves, the subscription moves with it,
-// which is an [ErrInterrupted].
+// which is an [ErrDisconnected] and an [ErrReconnected].
 //
 // Cost: as that of a Topic, on a connection beside that one. Wire: SSUBSCRIBE name.
 // Errors: those of Topic.Listen, and errors.ErrUnsupported. Source:

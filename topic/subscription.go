@@ -2,6 +2,7 @@ package topic
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -33,27 +34,21 @@ func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption,
 		return nil, h.failed("listen to", err)
 	}
 	s := &Subscription[M]{e: h.e, name: h.name, kind: h.kind, on: h.on.Name, in: newInbox(cfg.buffer), read: read, failed: h.failed}
-	hear, w := s.in.hear, &watched{tell: cfg.status}
-	if cfg.status != nil {
-		hear = func(ev pubsub.Event) {
-			if w.hear(ev.Kind); ev.Kind != pubsub.Lost {
-				s.in.hear(ev)
-			}
-		}
-	}
-	if s.sub, err = h.e.SubscribeTo(ctx, h.on, hear); err != nil {
+	w := &watched{tell: cfg.status}
+	if s.sub, err = h.e.SubscribeTo(ctx, h.on, func(ev pubsub.Event) {
+		w.hear(ev.Kind)
+		s.in.hear(ev)
+	}); err != nil {
 		return nil, h.failed("listen to", err)
 	}
-	if cfg.status != nil {
-		s.sub.Losses()
-		w.begin()
-	}
+	w.begin()
+	s.sub.Losses()
 	return s, nil
 }
 
 // watched is a subscription of which a program is told what becomes of it.
 type watched struct {
-	tell func(Status)
+	tell func(Status) // nil: nothing
 
 	mu   sync.Mutex
 	last Status // that was told; 0: none yet
@@ -61,6 +56,9 @@ type watched struct {
 
 // begin tells that it stands. What was heard before is of no interest.
 func (w *watched) begin() {
+	if w.tell == nil {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say(Subscribed)
@@ -68,6 +66,9 @@ func (w *watched) begin() {
 
 // hear handles an event, on the hub's goroutine. A subscription that is restored was lost, also if nobody has noticed.
 func (w *watched) hear(kind pubsub.EventKind) {
+	if w.tell == nil || kind == pubsub.Message {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -105,8 +106,8 @@ func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], err
 // more. There are errors that are in place of messages, and the loop goes on:
 //
 //   - a *[LaggedError] where messages were dropped, since the buffer was full;
-//   - an [ErrInterrupted] where the subscription did not stand for a while, once
-//     it stands again;
+//   - an [ErrDisconnected] when the connection is lost, and an [ErrReconnected] and
+//     [ErrInterrupted] when it is back, once each;
 //   - a *[codec.DecodeError] for a message that is none of the topic's type.
 //
 // Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed],
@@ -128,11 +129,13 @@ func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 				return
 			case !open:
 				return
+			case next.cut != 0 && s.e.Open() != nil:
+				continue // it is the client that has ended the connection
 			}
 			switch {
 			case next.missed > 0:
 				s.e.Missed(s.kind, s.on, next.missed)
-			case !next.cut:
+			case next.cut == 0:
 				s.e.Taken(ctx, s.kind, s.on, 1)
 			}
 			if !yield(s.show(next)) {
@@ -147,8 +150,10 @@ func (s *Subscription[M]) show(next notice) (m M, err error) {
 	switch {
 	case next.missed > 0:
 		return m, &LaggedError{s.name, next.missed}
-	case next.cut:
-		return m, core.Notice(s.failed("listen to", ErrInterrupted))
+	case next.cut == disconnected:
+		return m, core.Notice(s.failed("listen to", ErrDisconnected))
+	case next.cut == reconnected:
+		return m, core.Notice(s.failed("listen to", fmt.Errorf("%w: %w", ErrReconnected, ErrInterrupted)))
 	}
 	m, err = s.read(next.message)
 	return m, core.Notice(err)

@@ -127,7 +127,7 @@ func TestOnACluster(t *testing.T) {
 		cluster.AwaitMaster(t, r.of.key, master.Addr())
 		redistest.Eventually(t, func() bool { _, err := r.Publish(t.Context(), "b"); return err == nil }, soon, 50*time.Millisecond)
 		for got := s.next(t, 1)[0]; got.text != "b"; got = s.next(t, 1)[0] {
-			require.True(t, got.err == nil || errors.Is(got.err, ErrInterrupted), got.err)
+			require.True(t, got.err == nil || errors.Is(got.err, core.ErrNotice), got.err)
 		}
 		master.Restart()
 		cluster.AwaitComplete(t)
@@ -217,6 +217,7 @@ func (l *talk) note(v string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch n, bad := strconv.Atoi(v); {
+	case errors.Is(err, ErrDisconnected):
 	case errors.Is(err, ErrInterrupted):
 		l.cuts++
 	case errors.Is(err, context.Canceled):

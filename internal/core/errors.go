@@ -22,7 +22,7 @@ func Within(ctx context.Context, wait time.Duration) (context.Context, context.C
 var (
 	ErrClosed          = errors.New("client is closed")
 	ErrInvalidArgument = codec.ErrInvalidArgument // so that what a codec refuses is one, too
-	ErrOutcomeUnknown  = errors.New("outcome unknown: the reply was lost")
+	ErrOutcomeUnknown  = errors.New("outcome unknown")
 	ErrDeferred        = errors.New("not done yet: the client goes on trying")
 	ErrNotAcquired     = errors.New("not acquired")
 	ErrLost            = errors.New("hold was lost")
@@ -30,7 +30,15 @@ var (
 	ErrNotReplicated   = errors.New("too few replicas acknowledged")
 	ErrWrongKind       = errors.New("the name is that of an object of another kind")
 	ErrSlotMoving      = errors.New("the slot is on the move")
+	ErrDisconnected    = errors.New("disconnected: the client goes on trying to connect")
+	ErrReconnected     = errors.New("connected again")
 )
+
+// Left returns the error of a call that goes on though its caller does not wait for the reply any more,
+// because of err.
+func Left(err error) error {
+	return fmt.Errorf("%w: the wait for the reply ended: %w", ErrOutcomeUnknown, err)
+}
 
 // ContextError returns how ctx ended: its error, and its cause where that says more.
 func ContextError(ctx context.Context) error {

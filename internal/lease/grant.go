@@ -212,7 +212,7 @@ func (t *Grant) Grow(ctx context.Context, d time.Duration) error {
 	}
 	_, err, answered := send.Await(t.k.Sender, ctx, 0, func() (struct{}, error) { return struct{}{}, t.Renew(ctx, d) })
 	if !answered {
-		return fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
+		return core.Left(err)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (h *Held) Export(ctx context.Context, seat lease.Seat) (string, error) {
 		return struct{}{}, h.settleExport(ctx)
 	})
 	if !answered {
-		return "", fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
+		return "", core.Left(err)
 	}
 	if err != nil {
 		return "", err

@@ -74,6 +74,23 @@ func TestAWaitBehindAnOwnHolderIsWarnedOfOnceForEachHold(t *testing.T) {
 	})
 }
 
+// TestNestedLockIsWarnedOfWithoutALogger is not parallel: the default logger is the process's.
+func TestNestedLockIsWarnedOfWithoutALogger(t *testing.T) {
+	log, before := new(logbook), slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t, func(c *core.Config) { c.Logger = nil })
+		held := s.take(t)
+		nested := s.acquire(t.Context(), Ask{})
+		time.Sleep(2 * s.e.WatchdogTimeout)
+		require.Len(t, log.suspicions(), 1)
+		require.Contains(t, log.suspicions()[0], "level=WARN")
+		require.NoError(t, held.Release(t.Context()))
+		require.NoError(t, (<-nested).held.Release(t.Context()))
+	})
+}
+
 func TestAWaitThatOutlastsTheOneAheadIsWarnedOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := newLogged(t)

@@ -21,8 +21,19 @@ type Subscription struct {
 	tries   int  // connections that were lost under it while pending
 }
 
-// Losses has listen be told Lost, too, from now on.
-func (s *Subscription) Losses() { s.losses.Store(true) }
+// Losses has listen be told Lost, too, from now on: at once if the subscription does not stand. A Lost may
+// come twice. Losses must not be called from within listen.
+func (s *Subscription) Losses() {
+	s.channel.telling.Lock()
+	defer s.channel.telling.Unlock()
+	s.losses.Store(true)
+	s.channel.hub.mu.RLock()
+	stands := s.channel.stands()
+	s.channel.hub.mu.RUnlock()
+	if !stands && !s.closed.Load() {
+		s.listen(Event{Kind: Lost})
+	}
+}
 
 // Close leaves the channel, which stays subscribed for Options.Linger after its last listener. It never waits,
 // so it may be called from within listen. A call of listen that is under way may end after Close has

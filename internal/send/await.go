@@ -2,7 +2,6 @@ package send
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -88,7 +87,7 @@ func Reading[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, 
 func Writing[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, error) {
 	result, err, answered := Await(s, ctx, 0, call)
 	if !answered {
-		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
+		err = core.Left(err)
 	}
 	return result, err
 }

@@ -76,6 +76,11 @@ func classifyReply(text string) class {
 // transient nor [Permanent], such as a refusal by an ACL.
 func Transient(err error) bool { return err != nil && !ours(err) && classify(err) != final }
 
+// Unreached reports whether err says that the server was not reached, or did not answer.
+func Unreached(err error) bool {
+	return Transient(err) && !errors.As(err, new(*rueidis.RedisError))
+}
+
 // Moving reports whether err says that the slot of the keys is on its way to
 // another node, so that a request for several of them has to wait.
 func Moving(err error) bool {

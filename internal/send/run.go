@@ -226,7 +226,7 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 	case unknown && reads:
 		err = fmt.Errorf("the reply was lost: %w", err)
 	case unknown:
-		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
+		err = fmt.Errorf("%w: the reply was lost: %w", core.ErrOutcomeUnknown, err)
 	}
 	return err
 }

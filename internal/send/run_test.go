@@ -38,6 +38,7 @@ func TestRunTakesAPlainCommand(t *testing.T) {
 	lost = proxy.DropReply(redistest.All(redistest.Command("RPUSH"), redistest.Arg(list)), 1)
 	_, err = e.Run(t.Context(), push, []string{list}, []string{"a", "b"})
 	require.ErrorIs(t, err, core.ErrOutcomeUnknown, "its own word says that it must not be sent again")
+	require.ErrorContains(t, err, "outcome unknown: the reply was lost: ")
 	lost.Await(t)
 	length, err := e.Redis.Do(t.Context(), e.Redis.B().Llen().Key(list).Build()).AsInt64()
 	require.NoError(t, err)

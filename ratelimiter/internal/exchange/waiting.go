@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -67,7 +66,7 @@ const quantum = 100 * time.Microsecond
 func await[A any](ctx context.Context, s *send.Sender, request func() (A, error)) (A, error) {
 	got, err, answered := send.Await(s, ctx, 0, request)
 	if !answered && errors.Is(err, core.ErrClosed) {
-		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
+		err = core.Left(err)
 	}
 	return got, err
 }
