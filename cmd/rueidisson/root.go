@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson"
 )
@@ -44,7 +41,7 @@ type tool struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	root := t.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -105,42 +102,17 @@ func (t *tool) rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
-		RunE:          func(*cobra.Command, []string) error { return usage("a command is needed") },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(belowZero)
+	root.SetFlagErrorFunc(badFlag)
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand())
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand())
+	suggestOtherWords(root)
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
-}
-
-// belowZero says of a number below 0 that it is read as a flag, and where it stands
-// if it is meant.
-func belowZero(_ *cobra.Command, err error) error {
-	var none *pflag.NotExistError
-	if !errors.As(err, &none) {
-		return err
-	}
-	text := "-" + none.GetSpecifiedShortnames()
-	if _, bad := strconv.ParseFloat(text, 64); bad != nil {
-		return err
-	}
-	return usage("%s is read as a flag; a number below 0 stands behind --", text)
-}
-
-// noSuchCommand returns what is said of a word where a command should stand.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2 // letters that are mistaken
-	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-		return usage("unknown command %q, was it %s?", args[0], strings.Join(meant, " or "))
-	}
-	return usage("unknown command %q", args[0])
 }
 
 // letSwitchesStandFirst tells a command which flags of those under it take no
@@ -163,14 +135,6 @@ func (t *tool) defaultURL() string {
 		}
 	}
 	return defaultURL
-}
-
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
 
 // connect opens a client on the server at url.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -154,8 +155,8 @@ func TestWhatCannotBeUnderstoodIs64(t *testing.T) {
 	t.Parallel()
 	s := rueidissontest.NewServer(t)
 	for args, says := range map[string]string{
-		"":                              "a command is needed",
-		"unlock x":                      `unknown command "unlock"`,
+		"unlock x":                      `unknown command "unlock", was it force-unlock or lock?`,
+		"queue push x y":                `unknown command "push", was it add?`,
 		"limti take x":                  `unknown command "limti", was it limit?`,
 		"lock":                          "-- is needed",
 		"lock x true":                   "-- is needed",
@@ -169,7 +170,11 @@ func TestWhatCannotBeUnderstoodIs64(t *testing.T) {
 		"lock x --lease 1ms -- true":    "below 10ms",
 		"lock x --grace -1s -- true":    "negative",
 		"lock x --watchdog 1ms -- true": "watchdog timeout",
-		"lock x --nosuch -- true":       "unknown flag",
+		"lock x --nosuch -- true":       "unknown flag: --nosuch\n",
+		"lock x --wiat 5s -- true":      "unknown flag: --wiat, was it --wait?",
+		"lock x --embed -- true":        "unknown flag: --embed, was it --embedded?",
+		"map ls x --cahce":              "unknown flag: --cahce, was it --cache?",
+		"version x":                     "no arguments are needed, not 1",
 		"lock x --embedded --redis redis:// -- true": "exclude",
 		"lock x --redis http://x -- true":            "scheme",
 		"inspect":                                    "one NAME",
@@ -339,4 +344,17 @@ func TestTheEndOfTheContextEndsTheCommand(t *testing.T) {
 	locked, err := c.Lock("x").Locked(t.Context())
 	require.NoError(t, err)
 	assert.False(t, locked)
+}
+
+func TestRootAlonePrintsHelp(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, runHere(t, nil, "--help"), runHere(t, nil))
+	assert.Zero(t, runHere(t, nil).code)
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	assert.Equal(t, said{out: "rueidisson " + version() + " " + runtime.Version() + " " + platform + "\n"}, runHere(t, nil, "version"))
+	assert.JSONEq(t, `{"version":"`+version()+`","go":"`+runtime.Version()+`","platform":"`+platform+`"}`, runHere(t, nil, "version", "--json").out)
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// mostMistaken is how many letters of a word may differ from the one that was meant.
+const mostMistaken = 2
+
+// otherWords are the words of other tools for a command, by the name of the command.
+var otherWords = map[string][]string{
+	"add":          {"push", "offer", "put", "enqueue"},
+	"delete":       {"rm", "remove", "del"},
+	"force-unlock": {"unlock"},
+	"info":         {"show", "status", "count"},
+	"list":         {"ls"},
+	"listen":       {"subscribe"},
+	"ls":           {"list"},
+	"publish":      {"send"},
+	"put":          {"set"},
+	"rm":           {"remove", "delete", "del"},
+	"show":         {"info"},
+	"take":         {"pop", "poll"},
+}
+
+// suggestOtherWords has all commands below cmd be suggested for the words of other tools.
+func suggestOtherWords(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		sub.SuggestFor = append(sub.SuggestFor, otherWords[sub.Name()]...)
+		suggestOtherWords(sub)
+	}
+}
+
+// noSuchCommand returns an error for a word in the place of a command, with those that may have been meant.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = mostMistaken
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		return usage("unknown command %q, was it %s?", args[0], strings.Join(meant, " or "))
+	}
+	return usage("unknown command %q", args[0])
+}
+
+// badFlag explains a flag that does not exist: it may be a number below 0, or mistyped.
+func badFlag(cmd *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if !errors.As(err, &none) {
+		return err
+	}
+	text := "-" + none.GetSpecifiedShortnames()
+	if _, bad := strconv.ParseFloat(text, 64); bad == nil {
+		return usage("%s is read as a flag; a number below 0 stands behind --", text)
+	}
+	if meant := flagsLike(cmd, none.GetSpecifiedName()); len(meant) > 0 {
+		return usage("%w, was it %s?", err, strings.Join(meant, " or "))
+	}
+	return err
+}
+
+// flagsLike returns the flags of a command that a mistyped name may have meant.
+func flagsLike(cmd *cobra.Command, name string) (meant []string) {
+	if name == "" {
+		return nil
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		isStart := len(name) > 1 && strings.HasPrefix(f.Name, name)
+		if !f.Hidden && (isStart || distance(f.Name, name) <= min(mostMistaken, len(name)/2)) {
+			meant = append(meant, "--"+f.Name)
+		}
+	})
+	return meant
+}
+
+// distance returns the Levenshtein distance of two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
