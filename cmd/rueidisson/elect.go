@@ -37,7 +37,7 @@ Exit codes:
   CMD's own; 128+N if signal N ended it, or ended the wait
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses
-  75   not elected within --wait
+  75   not elected within --wait; -E CODE sets another code
   76   the term was lost while CMD ran, whatever became of CMD
   126  CMD cannot be executed
   127  CMD was not found`
@@ -73,6 +73,7 @@ func (t *tool) electCommand() *cobra.Command {
 	f.DurationVar(&j.lease, "lease", 0, "lead for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed leader has no successor")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the term is lost, wait for `D` between SIGTERM and SIGKILL")
+	j.addConflictFlag(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	return cmd
 }

@@ -25,6 +25,7 @@ const (
 	exitNotExecutable = 126 // as env(1), timeout(1) and the shells
 	exitNotFound      = 127
 	exitSignal        = 128 // plus the signal's number
+	mostCode          = 255
 )
 
 // ending is an end of the program with another code than 0.

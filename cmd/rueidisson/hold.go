@@ -107,6 +107,9 @@ func failure(err error) result {
 // ended returns the end of the program for a result.
 func (j *job) ended(res result) error {
 	res.Name = j.name
+	if res.Outcome == outcomeNotAcquired {
+		res.Exit = j.conflict
+	}
 	if res.err != nil {
 		res.Error = res.err.Error()
 	}

@@ -96,7 +96,7 @@ func (a *adding) check(cmd *cobra.Command, bodies []string) error {
 	}
 	if given("dedup") {
 		at := strings.LastIndexByte(a.dedup, '=')
-		ttl, err := time.ParseDuration(a.dedup[at+1:])
+		ttl, err := parseDuration(a.dedup[at+1:])
 		if at < 0 || err != nil {
 			return usage("--dedup %q is not KEY=TTL, such as ann=24h", a.dedup)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,6 +90,10 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 		return usage("--keep-alive goes with --redisson: here it is --ttl")
 	case s.redisson && cmd.Flags().Changed("ttl"):
 		return usage("with --redisson --ttl is --keep-alive")
+	}
+	n, per, _ := strings.Cut(s.rate, "/")
+	if per != "" {
+		s.rate = n + "/" + withUnit(per)
 	}
 	r, err := ratelimiter.ParseRate(s.rate)
 	if err != nil {

@@ -60,7 +60,7 @@ Exit codes:
   CMD's own; 128+N if signal N ended it, or ended the wait
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses
-  75   not acquired within --wait
+  75   not acquired within --wait; -E CODE sets another code
   76   the lock was lost while CMD ran, whatever became of CMD
   126  CMD cannot be executed
   127  CMD was not found`
@@ -68,6 +68,7 @@ Exit codes:
 const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
   rueidisson lock orders --wait 0 -- ./import || { [ $? = 75 ] && echo "runs elsewhere"; }
   rueidisson lock --fair deploy -- ./deploy.sh
+  rueidisson lock backup --wait 5 -E 0 -- ./backup
   rueidisson --redis redis://10.0.0.5:6379 lock orders --wait 1m --grace 30s -- ./job
   rueidisson lock orders --fenced -- sh -c 'psql -v fence=$RUEIDISSON_FENCE -f bill.sql'
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
@@ -92,6 +93,7 @@ type job struct {
 	watchdog time.Duration // 0: the library's default
 	grace    time.Duration
 	embedded bool
+	conflict int // the exit code when it was not acquired
 	export   bool
 	kind     lockFlag // which lock of the name
 }
@@ -113,6 +115,7 @@ func (t *tool) lockCommand() *cobra.Command {
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed holder keeps the lock")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the lock is lost, wait for `D` between SIGTERM and SIGKILL")
+	j.addConflictFlag(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	addLockFlags(f)
 	f.BoolVar(&j.export, "export", false, "let CMD join the hold: sets RUEIDISSON_TOKEN")
@@ -148,6 +151,11 @@ func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	return j.checkRest(cmd.Context(), f)
 }
 
+// addConflictFlag adds -E, which flock(1) has under the same name.
+func (j *job) addConflictFlag(f *pflag.FlagSet) {
+	f.IntVarP(&j.conflict, "conflict-exit-code", "E", exitNotAcquired, "end with `CODE` when --wait is over")
+}
+
 // checkRest checks the flags that lock and elect have in common, and goes on.
 func (j *job) checkRest(ctx context.Context, f *pflag.FlagSet) error {
 	j.try = f.Changed("wait")
@@ -156,6 +164,8 @@ func (j *job) checkRest(ctx context.Context, f *pflag.FlagSet) error {
 		return usage("--wait %v is negative", j.wait)
 	case f.Changed("lease") && j.lease <= 0:
 		return usage("--lease %v is not positive", j.lease)
+	case j.conflict < 0 || j.conflict > mostCode:
+		return usage("-E %d is not between 0 and %d", j.conflict, mostCode)
 	case j.grace < 0:
 		return usage("--grace %v is negative", j.grace)
 	case j.embedded && f.Changed("redis"):

@@ -125,7 +125,7 @@ Exit codes:
   CMD's own; 128+N if signal N ended it, or ended the wait
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses
-  75   no permit within --wait
+  75   no permit within --wait; -E CODE sets another code
   76   the permit was lost while CMD ran, whatever became of CMD
   78   no permits are set under NAME, with --wait; without, it waits for that
   126  CMD cannot be executed
@@ -153,6 +153,7 @@ func (t *tool) permitRunCommand() *cobra.Command {
 	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until one is free)")
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na permit of a machine that died stays away")
+	j.addConflictFlag(f)
 	f.StringVar(&j.label, "label", "", "say `TEXT` of the permit in \"permit info\", such as who holds it")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the permit is lost, wait for `D` between SIGTERM and SIGKILL")
 	return cmd

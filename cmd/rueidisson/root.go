@@ -82,7 +82,8 @@ Java services through Redisson, on one Redis or Valkey; with the rate limits, th
 semaphores, latches, maps, queues and topics of both; with barriers and elections; and
 with queues of jobs.
 
-Flags may stand before the command or behind NAME.
+Flags may stand before the command or behind NAME. A duration D is a number with a unit,
+such as 500ms, 1.5s, 2m or 1h30m. A number alone is in seconds.
 
 Environment:
   RUEIDISSON_REDIS  the server, where --redis is not given
@@ -110,6 +111,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand())
+	acceptSeconds(root)
 	suggestOtherWords(root)
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
