@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -102,15 +100,15 @@ func (a *adding) check(cmd *cobra.Command, bodies []string) error {
 		}
 		a.opts = append(a.opts, reliable.WithDedup(a.dedup[:at], ttl))
 	}
-	if (given("dedup") || given("unique")) && (len(bodies) > 1 || bodies[0] == "-") {
+	if (given("dedup") || given("unique")) && (len(bodies) > 1 || areLines(bodies)) {
 		return usage("--dedup and --unique are for one BODY")
 	}
 	return nil
 }
 
 func (a *adding) add(ctx context.Context, q *jobs, bodies []string) error {
-	if len(bodies) == 1 && bodies[0] == "-" {
-		return a.addLines(ctx, q)
+	if areLines(bodies) {
+		return a.eachBatch(ctx, func(lines []string) error { return a.addAll(ctx, q, lines) })
 	}
 	return a.addAll(ctx, q, bodies)
 }
@@ -145,69 +143,4 @@ func (a *adding) tellID(name string, id int64) {
 		Name string `json:"name"`
 		ID   int64  `json:"id"`
 	}{name, id})
-}
-
-// mostLines and longestLine bound what is read ahead of the server. A line that long is
-// refused in any codec.
-const (
-	mostLines   = 1000
-	longestLine = 2 << 20
-)
-
-// addLines adds what there is of standard input, for as long as there is more.
-func (a *adding) addLines(ctx context.Context, q *jobs) error {
-	lines := make(chan string, mostLines)
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	var unread error
-	go func() { // ends with standard input, or the first line behind the end of the command
-		defer close(lines)
-		unread = send(reading, a.stdin, lines)
-	}()
-	for {
-		select {
-		case line, more := <-lines:
-			if !more {
-				return unread
-			}
-			if err := a.addAll(ctx, q, append([]string{line}, ready(lines)...)); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// send sends the lines of in.
-func send(ctx context.Context, in io.Reader, to chan<- string) error {
-	scan := bufio.NewScanner(in)
-	scan.Buffer(nil, longestLine)
-	for scan.Scan() {
-		select {
-		case to <- scan.Text():
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	if err := scan.Err(); err != nil {
-		return usage("standard input: %v", err)
-	}
-	return nil
-}
-
-// ready returns what can be had of lines without a wait.
-func ready(lines <-chan string) (all []string) {
-	for len(all) < mostLines-1 {
-		select {
-		case line, more := <-lines:
-			if !more {
-				return all
-			}
-			all = append(all, line)
-		default:
-			return all
-		}
-	}
-	return all
 }

@@ -179,7 +179,8 @@ func (m *mapCall) get(ctx context.Context, of entries, name, arg string) error {
 }
 
 const mapPutLong = `put writes VALUE under KEY, whatever was there. VALUE is a string, unless --as says
-otherwise: int, float, bool, json, or base64 for bytes. With --cache or --native,
+otherwise: int, float, bool, json, or base64 for bytes. A VALUE of - stands for the whole
+of standard input, without its last line end: one value. With --cache or --native,
 --ttl D lets the entry go by itself; with --cache, --idle D lets it go when it was
 neither read nor written for D. What has gone is nothing to any reader at once, and
 is swept by the services that use the cache, or by a watch.
@@ -196,15 +197,20 @@ func (m *mapCall) putCommand() *cobra.Command {
 		Example: `  rueidisson map put prices apple 120 --as int
   rueidisson map put orders 42 '{"items":2}' --as json --codec text,json
   rueidisson map put sessions u1 abc --native --ttl 30m
-  rueidisson map put pages / '<html>' --cache --ttl 24h --idle 1h`,
+  rueidisson map put pages / '<html>' --cache --ttl 24h --idle 1h
+  rueidisson map put pages /about - < about.html`,
 		Args: exactly(3, "NAME, KEY and VALUE are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := m.lives(cmd, lives)
 			if err != nil {
 				return err
 			}
+			text, err := m.valueOf(args[2])
+			if err != nil {
+				return err
+			}
 			return m.with(cmd.Context(), args[0], func(of entries) error {
-				return m.put(cmd.Context(), of, args[1], args[2], as, opts)
+				return m.put(cmd.Context(), of, args[1], text, as, opts)
 			})
 		},
 	}

@@ -147,11 +147,7 @@ func (c *queueCall) lenCommand() *cobra.Command {
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(func(client *rueidisson.Client) error {
-				count := c.shelf(client, args[0]).Len
-				if c.delayed {
-					count = c.delayedQueue(client, args[0]).Len
-				}
-				n, err := count(cmd.Context())
+				n, err := c.count(cmd.Context(), client, args[0])
 				if err != nil {
 					return err
 				}
@@ -159,6 +155,14 @@ func (c *queueCall) lenCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// count returns how many elements there are, or with --delayed wait.
+func (c *queueCall) count(ctx context.Context, client *rueidisson.Client, name string) (int64, error) {
+	if c.delayed {
+		return c.delayedQueue(client, name).Len(ctx)
+	}
+	return c.shelf(client, name).Len(ctx)
 }
 
 func (c *queueCall) tellSize(name string, n int64) error {

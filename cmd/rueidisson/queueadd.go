@@ -12,10 +12,13 @@ import (
 
 const queueAddLong = `add puts each VALUE at the tail, or with --first at the head, the last one in front
 of all, and prints how many elements there are then. VALUE is a string, unless --as
-says otherwise: int, float, bool, json, or base64 for bytes. It is sent once.
+says otherwise: int, float, bool, json, or base64 for bytes. It is sent once. A single -
+stands for the lines of standard input: an element for each, without its line end, put
+as they come, many at a time.
 
 With --bounded each VALUE waits until there is room, until a signal comes, or for
---wait D; --wait 0 tries once. What was put before there was none stays.
+--wait D; --wait 0 tries once. What was put before there was none stays. D is for all
+VALUEs together, and for each line of standard input.
 
 With --delayed it comes into the queue after --delay D, if somebody moves it then:
 a program that offers, takes or keeps there, such as "rueidisson queue keep". The
@@ -45,7 +48,8 @@ func (c *queueCall) addCommand() *cobra.Command {
 		Example: `  rueidisson queue add orders 42 43 --as int
   rueidisson queue add orders '{"id":42}' --as json --codec json
   rueidisson queue add orders 44 --bounded --wait 1m
-  rueidisson queue add orders 45 --delayed --delay 15m`,
+  rueidisson queue add orders 45 --delayed --delay 15m
+  rueidisson queue add orders - < orders.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage("NAME and a VALUE are needed, not %d arguments", len(args))
@@ -88,18 +92,35 @@ func (c *queueCall) fits(a queueAdd) error {
 }
 
 func (c *queueCall) add(ctx context.Context, client *rueidisson.Client, a queueAdd) error {
-	values := make([]string, len(a.arguments))
-	for i, arg := range a.arguments {
-		var err error
-		if values[i], err = encoded(c.elements, arg, a.as); err != nil {
-			return err
+	var size int64
+	put := func(arguments []string) error {
+		values := make([]string, len(arguments))
+		for i, arg := range arguments {
+			var err error
+			if values[i], err = encoded(c.elements, arg, a.as); err != nil {
+				return err
+			}
 		}
+		var err error
+		size, err = c.offer(ctx, client, a, values)
+		return err
 	}
-	n, err := c.offer(ctx, client, a, values)
+	var err error
+	switch {
+	case !areLines(a.arguments):
+		err = put(a.arguments)
+	case c.bounded: // --wait is for each line
+		err = c.eachLine(ctx, func(line string) error { return put([]string{line}) })
+	default:
+		err = c.eachBatch(ctx, put)
+	}
+	if err == nil && size == 0 { // standard input had no line
+		size, err = c.count(ctx, client, a.name)
+	}
 	if err != nil {
 		return err
 	}
-	return c.tellSize(a.name, n)
+	return c.tellSize(a.name, size)
 }
 
 func (c *queueCall) offer(ctx context.Context, client *rueidisson.Client, a queueAdd, values []string) (n int64, err error) {

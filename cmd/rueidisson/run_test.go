@@ -33,8 +33,13 @@ type said struct {
 
 func runHere(t *testing.T, env []string, args ...string) said {
 	t.Helper()
+	return runWithInput(t, env, "", args...)
+}
+
+func runWithInput(t *testing.T, env []string, input string, args ...string) said {
+	t.Helper()
 	var out, errors heard
-	code := run(t.Context(), args, strings.NewReader(""), &out, &errors, append(env, "PATH="+os.Getenv("PATH")))
+	code := run(t.Context(), args, strings.NewReader(input), &out, &errors, append(env, "PATH="+os.Getenv("PATH")))
 	return said{code, out.String(), errors.String()}
 }
 

@@ -74,9 +74,10 @@ func asBytes() topic.Option { return topic.WithCodec(codec.Bytes) }
 const topicPublishLong = `publish sends MESSAGE to all who listen to NAME now, and prints how many
 subscribers the server gave it to: processes, not listeners. MESSAGE is a string,
 unless --as says otherwise: int, float, bool, json, or base64 for bytes. It is sent
-once.
+once. A MESSAGE of - stands for the lines of standard input: a message for each, without
+its line end, sent as they come, with a number for each.
 
-With --json: {"name", "receivers"}.
+With --json an object in each line: {"name", "receivers"}.
 
 See "rueidisson topic --help" for codecs and exit codes.`
 
@@ -87,24 +88,37 @@ func (c *topicCall) publishCommand() *cobra.Command {
 		Short: "Send a message",
 		Long:  topicPublishLong,
 		Example: `  rueidisson topic publish prices 120 --as int
-  rueidisson topic publish orders '{"id":42}' --as json --codec json`,
+  rueidisson topic publish orders '{"id":42}' --as json --codec json
+  tail -f app.log | rueidisson topic publish log -`,
 		Args: exactly(2, "NAME and MESSAGE are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.family(); err != nil {
 				return err
 			}
-			message, err := encoded(c.messages, args[1], as)
-			if err != nil {
+			if areLines(args[1:]) {
+				return c.withClient(func(client *rueidisson.Client) error {
+					return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
+						return c.eachLine(ctx, func(line string) error { return c.publishAs(ctx, client, args[0], line, as) })
+					})
+				})
+			}
+			if _, err := encoded(c.messages, args[1], as); err != nil {
 				return err
 			}
-			return c.withClient(func(client *rueidisson.Client) error { return c.publish(cmd.Context(), client, args[0], message) })
+			return c.withClient(func(client *rueidisson.Client) error {
+				return c.publishAs(cmd.Context(), client, args[0], args[1], as)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "string", "MESSAGE is a `TYPE`: string, int, float, bool, json, base64")
 	return cmd
 }
 
-func (c *topicCall) publish(ctx context.Context, client *rueidisson.Client, name, message string) (err error) {
+func (c *topicCall) publishAs(ctx context.Context, client *rueidisson.Client, name, text, as string) error {
+	message, err := encoded(c.messages, text, as)
+	if err != nil {
+		return err
+	}
 	var n int64
 	if c.sharded {
 		n, err = topic.NewSharded[string](client, name, asBytes()).Publish(ctx, message)

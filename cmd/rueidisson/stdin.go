@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+)
+
+// fromStdin is the argument in whose place standard input is read.
+const fromStdin = "-"
+
+// mostLines and longestLine bound what is read ahead of the server. A line that long is
+// refused in any codec.
+const (
+	mostLines   = 1000
+	longestLine = 2 << 20
+)
+
+// longestInput bounds a value that is the whole of standard input: no server stores more.
+const longestInput = 512 << 20
+
+// areLines reports whether the values of a command are the lines of standard input.
+func areLines(values []string) bool { return len(values) == 1 && values[0] == fromStdin }
+
+// eachBatch calls do with the lines of standard input, without their line ends, as they come: with
+// all that can be read without a wait, up to mostLines.
+func (t *tool) eachBatch(ctx context.Context, do func(lines []string) error) error {
+	lines := make(chan string, mostLines)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var unread error
+	go func() { // ends with standard input, or the first line after the end of the command
+		defer close(lines)
+		unread = send(reading, t.stdin, lines)
+	}()
+	for {
+		select {
+		case line, more := <-lines:
+			if !more {
+				return unread
+			}
+			if err := do(append([]string{line}, ready(lines)...)); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// eachLine calls do with each line of standard input.
+func (t *tool) eachLine(ctx context.Context, do func(line string) error) error {
+	return t.eachBatch(ctx, func(lines []string) error {
+		for _, line := range lines {
+			if err := do(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// send sends the lines of in.
+func send(ctx context.Context, in io.Reader, to chan<- string) error {
+	scan := bufio.NewScanner(in)
+	scan.Buffer(nil, longestLine)
+	for scan.Scan() {
+		select {
+		case to <- scan.Text():
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return usage("standard input: %v", err)
+	}
+	return nil
+}
+
+// ready returns what can be had of lines without a wait.
+func ready(lines <-chan string) (all []string) {
+	for len(all) < mostLines-1 {
+		select {
+		case line, more := <-lines:
+			if !more {
+				return all
+			}
+			all = append(all, line)
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// valueOf returns the value of an argument: of "-" the whole of standard input, without its last line end.
+func (t *tool) valueOf(arg string) (string, error) {
+	if arg != fromStdin {
+		return arg, nil
+	}
+	all, err := io.ReadAll(io.LimitReader(t.stdin, longestInput+1))
+	switch {
+	case err != nil:
+		return "", usage("standard input: %v", err)
+	case len(all) > longestInput:
+		return "", usage("standard input is longer than %d bytes", longestInput)
+	}
+	if text, ended := strings.CutSuffix(string(all), "\n"); ended {
+		return strings.TrimSuffix(text, "\r"), nil
+	}
+	return string(all), nil
+}
