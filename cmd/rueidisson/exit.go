@@ -68,6 +68,28 @@ func failed(err error) error {
 	return &ending{code: code, err: err}
 }
 
+// absentTold is what --json prints of something that is not there.
+type absentTold struct {
+	Name  string `json:"name"`
+	Key   string `json:"key,omitempty"`
+	ID    int64  `json:"id,omitempty"`
+	Found bool   `json:"found"` // never
+	Error string `json:"error,omitempty"`
+}
+
+// absent returns the ending of a command whose answer is that there is nothing. With --json the answer is an object;
+// without, it is the exit code, and why if that is not nil.
+func (t *tool) absent(told absentTold, why error) error {
+	if !t.json {
+		return &ending{code: exitRefused, err: why}
+	}
+	if why != nil {
+		told.Error = why.Error()
+	}
+	t.sayJSON(t.stdout, told)
+	return &ending{code: exitRefused}
+}
+
 func (t *tool) sayJSON(w io.Writer, v any) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)

@@ -23,7 +23,7 @@ An id that was printed is that of a job which is there until it is done. If the 
 --dedup and --unique are for one job at a time: KEY was used for another less than TTL
 ago, or for one that is not done yet, which ends it with 1.
 
-With --json an object in each line: {"name", "id"}.
+With --json an object in each line: {"name", "id"}, or {"name", "added":false, "error"}.
 
 See "rueidisson job --help" for codecs and exit codes.`
 
@@ -129,9 +129,22 @@ func (a *adding) addAll(ctx context.Context, q *jobs, bodies []string) error {
 		}
 	}
 	if errors.Is(err, reliable.ErrDuplicate) {
-		return &ending{code: exitRefused, err: err}
+		return a.duplicate(q.Name(), err)
 	}
 	return err
+}
+
+// duplicate returns the ending of a job that was not added.
+func (a *adding) duplicate(name string, err error) error {
+	if !a.json {
+		return &ending{code: exitRefused, err: err}
+	}
+	a.sayJSON(a.stdout, struct {
+		Name  string `json:"name"`
+		Added bool   `json:"added"` // never
+		Error string `json:"error"`
+	}{name, false, err.Error()})
+	return &ending{code: exitRefused}
 }
 
 func (a *adding) tellID(name string, id int64) {

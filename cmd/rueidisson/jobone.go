@@ -94,10 +94,10 @@ func nameAndID(id *int64) cobra.PositionalArgs {
 }
 
 // answered makes an answer of what there is no such job for.
-func answered(err error) error {
+func (j *jobCall) answered(q *jobs, id int64, err error) error {
 	for _, answer := range []error{reliable.ErrNotFound, reliable.ErrTaken, reliable.ErrBuried, reliable.ErrPending} {
 		if errors.Is(err, answer) {
-			return &ending{code: exitRefused, err: err}
+			return j.absent(absentTold{Name: q.Name(), ID: id}, err)
 		}
 	}
 	return err
@@ -105,6 +105,7 @@ func answered(err error) error {
 
 const jobFindLong = `find shows one job, in a line or an object as "job ls" does. A job that is done is shown
 for as long as "job terms --keep-done" says: its state is done, and --json has "done_ms".
+With --json {"name", "id", "found":false, "error"} says that there is none.
 
 Exit codes:
   1    there is none of that ID, or no more
@@ -124,7 +125,7 @@ func (j *jobCall) findCommand() *cobra.Command {
 				if err == nil {
 					j.tellInfo(q, &info)
 				}
-				return answered(err)
+				return j.answered(q, id, err)
 			})
 		},
 	}
@@ -132,7 +133,8 @@ func (j *jobCall) findCommand() *cobra.Command {
 
 const jobResultLong = `result prints what a job was acknowledged with, as it is kept: text and a newline, or
 with --json {"name", "id", "result"}, in base64 with "base64":true if it is no text.
---wait D waits for the end of the job for up to D.
+--wait D waits for the end of the job for up to D. With --json {"name", "id",
+"found":false, "error"} says that there is no result.
 
 Exit codes:
   1    there is no result: the job is not done, is dead, is unknown, or had none
@@ -172,7 +174,7 @@ func (j *jobCall) result(ctx context.Context, q *jobs, id int64, wait time.Durat
 		}
 	}
 	if err != nil {
-		return answered(err)
+		return j.answered(q, id, err)
 	}
 	shown := ofBytes(text)
 	return j.tellDone(struct {
@@ -186,7 +188,7 @@ func (j *jobCall) result(ctx context.Context, q *jobs, id int64, wait time.Durat
 const jobRescheduleLong = `reschedule has a job that no worker has come at another time, or with another priority.
 --now ends its delay; it is ready after those that are.
 
-With --json: {"name", "id"}.
+With --json: {"name", "id"}, or {"name", "id", "found":false, "error"}.
 
 Exit codes:
   1    there is no such job, a worker has it, or it is dead
@@ -220,11 +222,11 @@ func (j *jobCall) rescheduleCommand() *cobra.Command {
 			return r.with(args[0], func(q *jobs) error {
 				if cmd.Flags().Changed("priority") {
 					if err := q.SetPriority(cmd.Context(), r.id, r.priority); err != nil {
-						return answered(err)
+						return r.answered(q, r.id, err)
 					}
 				}
 				if err := do(cmd.Context(), q); err != nil {
-					return answered(err)
+					return r.answered(q, r.id, err)
 				}
 				return r.tellDone(struct {
 					Name string `json:"name"`

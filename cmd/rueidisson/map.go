@@ -118,7 +118,7 @@ func (m *mapCall) key(arg string) (string, error) {
 const mapGetLong = `get shows the value of KEY, and ends with 1 if there is none. What a terminal would do
 something about is not sent to one, but shown as \x1b and the like.
 
-With --json: {"name", "key", "value"}.
+With --json: {"name", "key", "value"}, or {"name", "key", "found":false}.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
@@ -159,7 +159,7 @@ func (m *mapCall) get(ctx context.Context, of entries, name, arg string) error {
 	case err != nil:
 		return err
 	case !there:
-		return errNoEntry
+		return m.absent(absentTold{Name: name, Key: arg}, nil)
 	}
 	v, err := decoded(m.values, value)
 	if err != nil {

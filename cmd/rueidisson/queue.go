@@ -86,8 +86,8 @@ type shelf interface {
 
 func rawElements() queue.Option { return queue.WithCodec(codec.Bytes) }
 
-// with runs do with a client.
-func (c *queueCall) with(do func(client *rueidisson.Client) error) (err error) {
+// with runs do with a client, on the queue of that name.
+func (c *queueCall) with(name string, do func(client *rueidisson.Client) error) (err error) {
 	if c.bounded && c.delayed {
 		return usage("--bounded and --delayed exclude each other")
 	}
@@ -100,14 +100,14 @@ func (c *queueCall) with(do func(client *rueidisson.Client) error) (err error) {
 	if c.elements, err = codec.ParseFamily(c.codec); err != nil {
 		return usage("--codec %s: %v", c.codec, err)
 	}
-	return c.withClient(func(client *rueidisson.Client) error { return queueFailed(do(client)) })
+	return c.withClient(func(client *rueidisson.Client) error { return c.queueFailed(name, do(client)) })
 }
 
 // queueFailed returns the ending for what is an answer.
-func queueFailed(err error) error {
+func (c *queueCall) queueFailed(name string, err error) error {
 	switch {
 	case errors.Is(err, queue.ErrEmpty):
-		return &ending{code: exitRefused}
+		return c.absent(absentTold{Name: name}, nil)
 	case errors.Is(err, queue.ErrFull):
 		return &ending{code: exitNotAcquired, err: err}
 	case errors.Is(err, queue.ErrNoCapacity):
@@ -146,7 +146,7 @@ func (c *queueCall) lenCommand() *cobra.Command {
   rueidisson queue len orders --delayed`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				n, err := c.count(cmd.Context(), client, args[0])
 				if err != nil {
 					return err
@@ -199,7 +199,7 @@ func (c *queueCall) keepCommand() *cobra.Command {
 			case c.bounded:
 				return usage("--bounded is not for keep: it moves what is due in delayed queues")
 			}
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
 				return unlessOver(waiting, c.keepAll(waiting, client, args, length))

@@ -62,7 +62,7 @@ func (c *queueCall) addCommand() *cobra.Command {
 			if err := c.fits(a); err != nil {
 				return err
 			}
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(a.name, func(client *rueidisson.Client) error {
 				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return c.add(ctx, client, a) })
 			})
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/queue"
 )
 
 const queueListLong = `ls shows the elements, the head first, each on a line, and leaves them there. What has
@@ -32,7 +33,7 @@ func (c *queueCall) listCommand() *cobra.Command {
   rueidisson queue ls orders --delayed --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				if c.delayed {
 					return c.listWaiting(cmd.Context(), client, args[0])
 				}
@@ -89,7 +90,7 @@ const queueDrainLong = `drain takes all elements, and shows each on a line. What
 standard error and goes back to the head, and the exit code is 69. So does what
 standard output does not take.
 
-With --json an object in each line: {"value"}.
+With --json an object in each line: {"value"}, or {"name", "found":false}.
 
 Exit codes:
   1    the queue was empty
@@ -103,7 +104,7 @@ func (c *queueCall) drainCommand() *cobra.Command {
 		Example: "  rueidisson queue drain orders > orders.txt",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				outlivePipes()
 				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return c.drain(ctx, client, args[0]) })
 			})
@@ -117,7 +118,7 @@ func (c *queueCall) drain(ctx context.Context, client *rueidisson.Client, name s
 	}
 	texts, err := c.shelf(client, name).Drain(ctx)
 	if err == nil && len(texts) == 0 {
-		return &ending{code: exitRefused}
+		return queue.ErrEmpty
 	}
 	var told undecoded
 	var unseen []string

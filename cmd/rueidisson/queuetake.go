@@ -22,7 +22,7 @@ output does not take, goes back to where it was, that of a bounded queue to its 
 If a signal ends the wait, nothing was taken. A machine that dies takes along what it
 has.
 
-With --json: {"name", "value"}.
+With --json: {"name", "value"}, or {"name", "found":false}.
 
 Exit codes:
   1    the queue is empty, and there was no --wait
@@ -44,7 +44,7 @@ func (c *queueCall) takeCommand() *cobra.Command {
 			case c.last && c.delayed:
 				return usage("--last is for plain queues")
 			}
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				outlivePipes()
 				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return c.take(ctx, client, args[0]) })
 			})
@@ -174,7 +174,7 @@ func (c *queueCall) print(object shownElement, text string) error {
 const queuePeekLong = `peek shows the head, or with --last the tail, and leaves it there. With --wait D it
 looks every 50 ms until there is one, for D at most.
 
-With --json: {"name", "value"}.
+With --json: {"name", "value"}, or {"name", "found":false}.
 
 Exit codes:
   1    the queue is empty, and there was no --wait
@@ -192,7 +192,7 @@ func (c *queueCall) peekCommand() *cobra.Command {
 			if c.wait < 0 {
 				return usage("--wait %v is negative", c.wait)
 			}
-			return c.with(func(client *rueidisson.Client) error {
+			return c.with(args[0], func(client *rueidisson.Client) error {
 				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return c.peek(ctx, client, args[0]) })
 			})
 		},
