@@ -26,7 +26,8 @@ can be elected, CMD gets SIGTERM, and SIGKILL if it is still there after --grace
 this, in signals and in standard input and output it is like "rueidisson lock".
 
 Environment of CMD:
-  RUEIDISSON_REDIS  the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_REDIS  the server's URL, without its password unless --export-password is
+                    given; see "rueidisson --help"
   RUEIDISSON_FENCE  the fencing token of the term: a number, decimal, that is higher
                     than those of all terms before; what CMD writes to can refuse
                     lower ones
@@ -73,7 +74,7 @@ func (t *tool) electCommand() *cobra.Command {
 	f.DurationVar(&j.lease, "lease", 0, "lead for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed leader has no successor")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the term is lost, wait for `D` between SIGTERM and SIGKILL")
-	j.addConflictFlag(f)
+	j.addCommonFlags(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	return cmd
 }

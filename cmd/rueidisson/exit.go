@@ -54,6 +54,10 @@ func usage(format string, args ...any) error {
 
 // failed returns the ending for an error of the library.
 func failed(err error) error {
+	var end *ending
+	if errors.As(err, &end) {
+		return err
+	}
 	code := exitUnavailable
 	switch {
 	case errors.Is(err, lock.ErrNotAcquired):

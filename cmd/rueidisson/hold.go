@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -60,9 +59,9 @@ func (j *job) run(ctx context.Context) error {
 			return failed(err)
 		}
 		defer server.Close()
-		j.url = server.URL()
+		j.reachEmbedded(server.URL())
 	}
-	client, err := connect(j.url, j.options()...)
+	client, err := j.connect(j.options()...)
 	if err != nil {
 		return j.ended(failure(err))
 	}
@@ -223,12 +222,10 @@ func (j *job) command(path string, env []string) *exec.Cmd {
 // childEnv returns the environment of CMD. Tokens that the tool itself was given
 // are another hold's.
 func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
-	own := []string{envLock, envRedis, envToken, envFence, envPermit}
-	env := slices.DeleteFunc(slices.Clone(j.env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(own, name)
-	})
-	env = append(env, envRedis+"="+j.url)
+	env, err := j.envOfCMD(j.env, j.exportPassword, envLock, envToken, envFence, envPermit)
+	if err != nil {
+		return nil, err
+	}
 	if j.noun == nounLock {
 		env = append(env, envLock+"="+j.name)
 	}

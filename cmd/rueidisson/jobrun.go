@@ -85,12 +85,7 @@ func (w *worker) start(m *reliable.Message[jobBody]) (*child, *lastWords, error)
 
 // childEnv returns the environment of CMD. A lock that the worker runs under is CMD's, too.
 func (w *worker) childEnv(m *reliable.Message[jobBody]) []string {
-	own := []string{envRedis, envJob, envAttempt, envDelivery}
-	env := slices.DeleteFunc(slices.Clone(w.env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(own, name)
-	})
-	return append(env, envRedis+"="+w.url, envJob+"="+strconv.FormatInt(m.ID, 10), envAttempt+"="+strconv.Itoa(m.Attempt),
+	return append(slices.Clip(w.cmdEnv), envJob+"="+strconv.FormatInt(m.ID, 10), envAttempt+"="+strconv.Itoa(m.Attempt),
 		envDelivery+"="+strconv.FormatInt(m.Delivery, 10))
 }
 

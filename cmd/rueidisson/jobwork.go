@@ -51,7 +51,8 @@ Environment of CMD:
   RUEIDISSON_ATTEMPT  1 for the first attempt
   RUEIDISSON_DELIVERY the number of this delivery: each later one, of any job, is higher.
                       A store can refuse what comes with a lower one for the same job
-  RUEIDISSON_REDIS    the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_REDIS    the server's URL, without its password unless --export-password
+                      is given: see "rueidisson --help"
 
 What became of a job that is not done is said on standard error. With --json each one
 is an object there: {"id", "attempt", "outcome" (done, retried, dead, released, lost,
@@ -84,7 +85,9 @@ const (
 type worker struct {
 	*jobCall
 	argv        []string
-	path        string // of CMD
+	path        string   // of CMD
+	cmdEnv      []string // its environment, without what is of a job
+	export      bool     // the password
 	concurrency int
 	lease       time.Duration
 	attempts    int
@@ -127,6 +130,7 @@ func (j *jobCall) workCommand() *cobra.Command {
 	f.BoolVar(&w.drain, "drain", false, "end when nothing is ready")
 	f.BoolVar(&w.fair, "fair", false, "do one job of four of the priorities in turn, so that none starves")
 	f.BoolVar(&w.dead, "dead", false, "do the dead jobs")
+	addExportFlag(f, &w.export)
 	f.DurationVar(&w.grace, "grace", 10*time.Second, "let those that run have `D` to end")
 	return cmd
 }
@@ -144,6 +148,9 @@ func (w *worker) checkAndWork(cmd *cobra.Command, args []string) (err error) {
 	}
 	if w.path, err = exec.LookPath(w.argv[0]); err != nil {
 		return &ending{code: notRunnable(err), err: err}
+	}
+	if w.cmdEnv, err = w.envOfCMD(w.env, w.export, envJob, envAttempt, envDelivery); err != nil {
+		return err
 	}
 	var opts []reliable.Option
 	if cmd.Flags().Changed("lease") {

@@ -80,7 +80,7 @@ func (t *tool) withBuckets(name string, do func(l buckets) error) error {
 
 // withClient runs do on a client of its own.
 func (t *tool) withClient(do func(c *rueidisson.Client) error) error {
-	c, err := connect(t.url)
+	c, err := t.connect()
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ those of all before, and what CMD writes to can refuse lower ones.
 
 Environment of CMD:
   RUEIDISSON_LOCK   NAME
-  RUEIDISSON_REDIS  the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_REDIS  the server's URL, without its password unless --export-password is
+                    given; see "rueidisson --help"
   RUEIDISSON_TOKEN  with --export: lets a program join the hold (lock.ParseToken,
                     Lock.Join); what it has not unlocked when CMD ends stays locked
   RUEIDISSON_FENCE  with --fenced: the number, decimal
@@ -82,20 +83,21 @@ const (
 // job is what lock was asked to do, or elect.
 type job struct {
 	*tool
-	noun     string
-	take     func(ctx context.Context, c *rueidisson.Client) (holding, error)
-	name     string
-	argv     []string
-	try      bool // --wait was given
-	wait     time.Duration
-	lease    time.Duration // 0: renewed
-	label    string        // of a permit
-	watchdog time.Duration // 0: the library's default
-	grace    time.Duration
-	embedded bool
-	conflict int // the exit code when it was not acquired
-	export   bool
-	kind     lockFlag // which lock of the name
+	noun           string
+	take           func(ctx context.Context, c *rueidisson.Client) (holding, error)
+	name           string
+	argv           []string
+	try            bool // --wait was given
+	wait           time.Duration
+	lease          time.Duration // 0: renewed
+	label          string        // of a permit
+	watchdog       time.Duration // 0: the library's default
+	grace          time.Duration
+	embedded       bool
+	exportPassword bool
+	conflict       int // the exit code when it was not acquired
+	export         bool
+	kind           lockFlag // which lock of the name
 }
 
 func (t *tool) lockCommand() *cobra.Command {
@@ -115,7 +117,7 @@ func (t *tool) lockCommand() *cobra.Command {
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed holder keeps the lock")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the lock is lost, wait for `D` between SIGTERM and SIGKILL")
-	j.addConflictFlag(f)
+	j.addCommonFlags(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	addLockFlags(f)
 	f.BoolVar(&j.export, "export", false, "let CMD join the hold: sets RUEIDISSON_TOKEN")
@@ -151,8 +153,9 @@ func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	return j.checkRest(cmd.Context(), f)
 }
 
-// addConflictFlag adds -E, which flock(1) has under the same name.
-func (j *job) addConflictFlag(f *pflag.FlagSet) {
+// addCommonFlags adds the flags of all who run one CMD. flock(1) has -E under the same name.
+func (j *job) addCommonFlags(f *pflag.FlagSet) {
+	addExportFlag(f, &j.exportPassword)
 	f.IntVarP(&j.conflict, "conflict-exit-code", "E", exitNotAcquired, "end with `CODE` when --wait is over")
 }
 
@@ -170,6 +173,11 @@ func (j *job) checkRest(ctx context.Context, f *pflag.FlagSet) error {
 		return usage("--grace %v is negative", j.grace)
 	case j.embedded && f.Changed("redis"):
 		return usage("--embedded and --redis exclude each other")
+	case j.embedded && j.exportPassword:
+		return usage("--embedded and --export-password exclude each other: that server has no password")
+	}
+	if _, err := j.envOfCMD(nil, j.exportPassword); err != nil {
+		return err
 	}
 	return j.run(ctx)
 }

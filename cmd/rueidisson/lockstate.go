@@ -69,7 +69,7 @@ func (s *state) nothing() bool {
 
 // withState runs do on a client of its own and on what Redis has under name.
 func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson.Client, s *state) error) error {
-	c, err := connect(t.url)
+	c, err := t.connect()
 	if err != nil {
 		return err
 	}
@@ -84,20 +84,6 @@ func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson
 		return failed(fmt.Errorf("inspect %q: %w", name, err))
 	}
 	return do(c, s)
-}
-
-// dial opens a connection of the tool's own beside the client's.
-func (t *tool) dial() (rueidis.Client, error) {
-	option, err := rueidis.ParseURL(t.url)
-	if err != nil {
-		return nil, err
-	}
-	option.DisableCache = true
-	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" { // as rueidisson.Open
-		option.TLSConfig.ServerName = ""
-		option.Sentinel.TLSConfig = option.TLSConfig
-	}
-	return rueidis.NewClient(option)
 }
 
 // beside returns a key that belongs to the lock of a name.

@@ -116,7 +116,8 @@ gives it to another, CMD gets SIGTERM, and SIGKILL if it is still there after
 "rueidisson lock".
 
 Environment of CMD:
-  RUEIDISSON_REDIS   the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_REDIS   the server's URL, without its password unless --export-password is
+                     given; see "rueidisson --help"
   RUEIDISSON_PERMIT  the id of the permit, 32 hex digits
 
 With --json one object follows on standard error when all is over, as of "lock".
@@ -153,7 +154,7 @@ func (t *tool) permitRunCommand() *cobra.Command {
 	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until one is free)")
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na permit of a machine that died stays away")
-	j.addConflictFlag(f)
+	j.addCommonFlags(f)
 	f.StringVar(&j.label, "label", "", "say `TEXT` of the permit in \"permit info\", such as who holds it")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the permit is lost, wait for `D` between SIGTERM and SIGKILL")
 	return cmd

@@ -5,24 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rueidisson/rueidisson"
 )
 
 const (
-	envRedis = "RUEIDISSON_REDIS"
 	envLock  = "RUEIDISSON_LOCK"
 	envToken = "RUEIDISSON_TOKEN"
 	envFence = "RUEIDISSON_FENCE"
 
 	envPermit = "RUEIDISSON_PERMIT"
-
-	defaultURL = "redis://127.0.0.1:6379"
 )
 
 // tool is one run of the program.
@@ -31,7 +24,7 @@ type tool struct {
 	stdout, stderr io.Writer
 	env            []string
 
-	url      string
+	server
 	json     bool
 	redisson bool // of limit: the name is that of an RRateLimiter
 }
@@ -86,7 +79,14 @@ Flags may stand before the command or behind NAME. A duration D is a number with
 such as 500ms, 1.5s, 2m or 1h30m. A number alone is in seconds.
 
 Environment:
-  RUEIDISSON_REDIS  the server, where --redis is not given
+  RUEIDISSON_REDIS          the server, where --redis is not given
+  RUEIDISSON_PASSWORD       its password, where the URL has none
+  RUEIDISSON_PASSWORD_FILE, RUEIDISSON_CACERT, RUEIDISSON_CERT, RUEIDISSON_KEY,
+  RUEIDISSON_INSECURE       defaults of --password-file, --cacert, --cert, --key and
+                            --insecure
+A password in the arguments is seen by all users of this machine: a variable or a file
+is better. A CMD that the tool starts gets these variables, but no password. With
+--export-password it gets RUEIDISSON_PASSWORD, too.
 
 Exit codes:
   0    done
@@ -107,13 +107,12 @@ func (t *tool) rootCommand() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(badFlag)
-	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
-	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
+	t.addFlags(root.PersistentFlags(), t.env)
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand())
 	acceptSeconds(root)
 	suggestOtherWords(root)
-	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
+	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
 }
 
@@ -128,23 +127,4 @@ func letSwitchesStandFirst(above *cobra.Command, switches []string) {
 		above.Flags().Bool(name, false, "")
 		_ = above.Flags().MarkHidden(name)
 	}
-}
-
-func (t *tool) defaultURL() string {
-	for i := len(t.env) - 1; i >= 0; i-- { // the last one rules, as for exec
-		if url, ok := strings.CutPrefix(t.env[i], envRedis+"="); ok && url != "" {
-			return url
-		}
-	}
-	return defaultURL
-}
-
-// connect opens a client on the server at url.
-func connect(url string, opts ...rueidisson.Option) (*rueidisson.Client, error) {
-	// The tool says itself what went wrong.
-	c, err := rueidisson.Open(url, append(opts, rueidisson.WithLogger(slog.New(slog.DiscardHandler)))...)
-	if err != nil {
-		return nil, failed(err)
-	}
-	return c, nil
 }

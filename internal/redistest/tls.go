@@ -43,6 +43,22 @@ func TLSConfig(t testing.TB) *tls.Config {
 	return &tls.Config{RootCAs: mustAuthority(t).pool, Certificates: []tls.Certificate{issued(t, time.Hour)}, MinVersion: tls.VersionTLS12}
 }
 
+// TLSFiles returns what [TLSConfig] has as PEM files: of the authority, and of a client's certificate and its key.
+func TLSFiles(t testing.TB) (ca, cert, key string) {
+	t.Helper()
+	dir, own := t.TempDir(), issued(t, time.Hour)
+	ca, cert, key = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	private, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	err = errors.Join(err,
+		writePEM(ca, "CERTIFICATE", mustAuthority(t).cert.Raw),
+		writePEM(cert, "CERTIFICATE", own.Certificate[0]),
+		writePEM(key, "PRIVATE KEY", private))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca, cert, key
+}
+
 // ExpiredCertificate returns one that the servers would have let in an hour ago.
 func ExpiredCertificate(t testing.TB) tls.Certificate {
 	t.Helper()

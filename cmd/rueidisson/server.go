@@ -1,0 +1,259 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+	"github.com/spf13/pflag"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+// Environment variables that say how the server is reached.
+const (
+	envRedis        = "RUEIDISSON_REDIS"
+	envPassword     = "RUEIDISSON_PASSWORD"
+	envPasswordFile = "RUEIDISSON_PASSWORD_FILE"
+	envCACert       = "RUEIDISSON_CACERT"
+	envCert         = "RUEIDISSON_CERT"
+	envKey          = "RUEIDISSON_KEY"
+	envInsecure     = "RUEIDISSON_INSECURE"
+)
+
+const defaultURL = "redis://127.0.0.1:6379"
+
+// server is how the server is reached.
+type server struct {
+	url          string
+	password     string // that of the environment
+	passwordFile string
+	cacert       string
+	cert, key    string
+	insecure     bool
+
+	flags *pflag.FlagSet
+}
+
+// fileFlag is a flag that names a file, and has a variable of the environment.
+type fileFlag struct {
+	name, env, about string
+	value            *string
+}
+
+func (s *server) fileFlags() []fileFlag {
+	return []fileFlag{
+		{"password-file", envPasswordFile, "read the password from `FILE`", &s.passwordFile},
+		{"cacert", envCACert, "with rediss://: trust the authorities in `FILE`, and no others", &s.cacert},
+		{"cert", envCert, "with rediss://: the certificate of this client, in `FILE`", &s.cert},
+		{"key", envKey, "with rediss://: the key of --cert, in `FILE`", &s.key},
+	}
+}
+
+// addFlags adds the flags that say how the server is reached. Defaults are of the environment, and no help text shows
+// them: one may be a password.
+func (s *server) addFlags(f *pflag.FlagSet, env []string) {
+	s.flags = f
+	s.password = lookup(env, envPassword)
+	if s.url = lookup(env, envRedis); s.url == "" {
+		s.url = defaultURL
+	}
+	f.StringVar(&s.url, "redis", s.url, "`URL` of the server")
+	f.Lookup("redis").DefValue = defaultURL
+	for _, flag := range s.fileFlags() {
+		f.StringVar(flag.value, flag.name, lookup(env, flag.env), flag.about)
+		f.Lookup(flag.name).DefValue = ""
+	}
+	insecure, _ := strconv.ParseBool(lookup(env, envInsecure))
+	f.BoolVar(&s.insecure, "insecure", insecure, "with rediss://: do not verify the server's certificate")
+	f.Lookup("insecure").DefValue = "false"
+}
+
+// lookup returns a variable of an environment, "" if it is not there. The last one rules, as for exec.
+func lookup(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// connect opens a client.
+func (s *server) connect(opts ...rueidisson.Option) (*rueidisson.Client, error) {
+	option, err := s.option()
+	if err != nil {
+		return nil, err
+	}
+	// The tool says itself what went wrong.
+	c, err := rueidisson.New(option, append(opts, rueidisson.WithLogger(slog.New(slog.DiscardHandler)))...)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return c, nil
+}
+
+// dial opens a connection of the tool's own in addition to the client's.
+func (s *server) dial() (rueidis.Client, error) {
+	option, err := s.option()
+	if err != nil {
+		return nil, err
+	}
+	option.DisableCache = true
+	return rueidis.NewClient(option)
+}
+
+// option returns the options of a client.
+func (s *server) option() (option rueidis.ClientOption, err error) {
+	if option, err = rueidis.ParseURL(withScheme(s.url)); err != nil {
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err // without the URL, which may have a password
+		}
+		return option, usage("--redis: %w", err)
+	}
+	if option.Password, err = s.passwordOr(option.Password); err != nil {
+		return option, err
+	}
+	if err = s.addTLS(option.TLSConfig); err != nil {
+		return option, err
+	}
+	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" {
+		option.TLSConfig.ServerName = "" // the host of the URL is that of a Sentinel
+		option.Sentinel.TLSConfig = option.TLSConfig
+	}
+	return option, nil
+}
+
+// withScheme returns the URL of an address that may be a host and a port alone.
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "redis://" + address
+}
+
+// passwordOr returns the password of --password-file, else that of the URL, else that of the environment.
+func (s *server) passwordOr(ofURL string) (string, error) {
+	switch {
+	case s.flags.Changed("password-file"):
+	case ofURL != "":
+		return ofURL, nil
+	case s.password != "":
+		return s.password, nil
+	case s.passwordFile == "":
+		return "", nil
+	}
+	text, err := os.ReadFile(s.passwordFile)
+	if err != nil {
+		return "", usage("--password-file: %w", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return "", usage("--password-file %s is empty", s.passwordFile)
+	}
+	return password, nil
+}
+
+// addTLS adds what the flags say to the configuration of a rediss:// URL, nil for others.
+func (s *server) addTLS(config *tls.Config) error {
+	if config == nil {
+		for _, name := range []string{"cacert", "cert", "key", "insecure"} {
+			if s.flags.Changed(name) {
+				return usage("--%s is for a server that speaks TLS: its URL begins with rediss://", name)
+			}
+		}
+		return nil
+	}
+	if (s.cert == "") != (s.key == "") {
+		return usage("--cert and --key go together")
+	}
+	if s.insecure {
+		config.InsecureSkipVerify = true
+	}
+	if s.cacert != "" {
+		text, err := os.ReadFile(s.cacert)
+		if err != nil {
+			return usage("--cacert: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return usage("--cacert %s has no certificate in PEM", s.cacert)
+		}
+	}
+	if s.cert != "" {
+		own, err := tls.LoadX509KeyPair(s.cert, s.key)
+		if err != nil {
+			return usage("--cert and --key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return nil
+}
+
+// envOfCMD returns the environment of a CMD, without the variables that are the tool's own, and with those that let
+// another rueidisson reach the server. A password is among them only if it is to be exported.
+func (s *server) envOfCMD(env []string, export bool, own ...string) ([]string, error) {
+	own = append(own, envRedis, envPassword, envInsecure)
+	flags := s.fileFlags()
+	for _, flag := range flags {
+		own = append(own, flag.env)
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(own, name)
+	})
+	address, password := splitPassword(s.url)
+	env = append(env, envRedis+"="+address)
+	for _, flag := range flags {
+		if *flag.value != "" {
+			env = append(env, flag.env+"="+*flag.value)
+		}
+	}
+	if s.insecure {
+		env = append(env, envInsecure+"=true")
+	}
+	if !export {
+		return env, nil
+	}
+	password, err := s.passwordOr(password)
+	if err != nil {
+		return nil, err
+	}
+	if password == "" {
+		return nil, usage("--export-password: there is no password")
+	}
+	return append(env, envPassword+"="+password), nil
+}
+
+// splitPassword returns a URL without its password, and the password.
+func splitPassword(address string) (without, password string) {
+	u, err := url.Parse(withScheme(address))
+	if err != nil || u.User == nil {
+		return address, ""
+	}
+	password, _ = u.User.Password()
+	u.User = url.User(u.User.Username())
+	if u.User.Username() == "" {
+		u.User = nil
+	}
+	return u.String(), password
+}
+
+// addExportFlag adds the flag that gives CMD the password.
+func addExportFlag(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "export-password", false, fmt.Sprintf("give CMD the server's password, in %s", envPassword))
+}
+
+// reachEmbedded makes the server inside this process the one that is reached.
+func (s *server) reachEmbedded(address string) {
+	*s = server{url: address, flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
+}
