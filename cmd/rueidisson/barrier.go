@@ -105,7 +105,10 @@ func (t *tool) awaitBarrier(ctx context.Context, b *latch.Barrier) error {
 	before, err := b.Await(ctx)
 	switch {
 	case errors.Is(err, errTooFew):
-		return &ending{code: exitNotAcquired, err: errTooFew}
+		return notInTime(errTooFew, func(ctx context.Context) error {
+			_, err := b.Waiting(ctx)
+			return err
+		})
 	case errors.Is(err, latch.ErrBroken):
 		return &ending{code: exitLost, err: err}
 	case err != nil:

@@ -109,6 +109,9 @@ func (j *job) ended(res result) error {
 	if res.Outcome == outcomeNotAcquired {
 		res.Exit = j.conflict
 	}
+	if res.Exit == exitUnavailable {
+		res.err = j.naming(res.err)
+	}
 	if res.err != nil {
 		res.Error = res.err.Error()
 	}
@@ -141,6 +144,9 @@ func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client
 	hold, err := j.take(waiting, client)
 	acquired := time.Now()
 	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
+	if err != nil && waiting.Err() == nil && j.wait > 0 && errors.Is(err, lock.ErrNotAcquired) {
+		err = notInTime(err, j.asks(j.name)) // the last refusal may be from before an outage
+	}
 	if err != nil {
 		return whyNot(waiting, err)
 	}

@@ -170,7 +170,12 @@ func (j *jobCall) result(ctx context.Context, q *jobs, id int64, wait time.Durat
 		defer cancel()
 		text, err = q.Await(waiting, id)
 		if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-			return &ending{code: exitNotAcquired, err: err}
+			return notInTime(err, func(ctx context.Context) error {
+				if _, err := q.Result(ctx, id); !errors.Is(err, reliable.ErrPending) {
+					return j.answered(q, id, err)
+				}
+				return nil
+			})
 		}
 	}
 	if err != nil {

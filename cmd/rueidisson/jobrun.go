@@ -181,8 +181,6 @@ func (w *worker) tellJob(r *jobReport) {
 }
 
 const (
-	// answering is how long a worker waits to be told whether a job is dead.
-	answering = 5 * time.Second
 	// lingering is how long a body may take to be read by what CMD has left behind.
 	lingering = time.Second
 	// reading is how long the last words of CMD may take behind its end.

@@ -218,6 +218,16 @@ func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, limited bool, wa
 		err = of.Await(ctx)
 	}
 	switch {
+	case limited && wait > 0 && errors.Is(err, errStillClosed):
+		open := false
+		err = notInTime(errStillClosed, func(ctx context.Context) error {
+			left, err := of.Count(ctx)
+			open = err == nil && left == 0
+			return err
+		})
+		if !open {
+			return err
+		}
 	case errors.Is(err, errStillClosed):
 		return &ending{code: exitNotAcquired, err: errStillClosed}
 	case err != nil:

@@ -66,7 +66,10 @@ func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name st
 		bounded, cancel := context.WithTimeoutCause(ctx, c.wait, errNotInTime)
 		defer cancel()
 		if text, err = awaited(bounded); errors.Is(err, errNotInTime) && !errors.Is(err, rueidisson.ErrUnreached) {
-			return &ending{code: exitNotAcquired, err: err}
+			return notInTime(err, func(ctx context.Context) error {
+				_, err := c.shelf(client, name).Len(ctx)
+				return err
+			})
 		}
 	}
 	if err != nil {

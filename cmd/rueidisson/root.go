@@ -51,6 +51,9 @@ func (t *tool) finish(at *cobra.Command, err error) int {
 	if !errors.As(err, &end) { // cobra's own: what was typed cannot be understood
 		end = &ending{code: exitUsage, err: err}
 	}
+	if end.code == exitUnavailable {
+		end = &ending{end.code, t.naming(end.err), end.report}
+	}
 	switch {
 	case end.err == nil && end.report == nil: // all was said
 	case t.json:

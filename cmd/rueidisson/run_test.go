@@ -228,20 +228,6 @@ func TestACommandThatFailsToStartGivesTheLockBack(t *testing.T) {
 	assert.False(t, locked)
 }
 
-func TestAServerThatIsNotThereIs69(t *testing.T) {
-	t.Parallel()
-	const nobody = "127.0.0.1:1"
-	for _, args := range []string{"lock x -- true", "inspect x", "force-unlock x"} {
-		t.Run(args, func(t *testing.T) {
-			t.Parallel()
-			got := runHere(t, []string{envRedis + "=redis://" + nobody}, strings.Fields(args)...)
-			assert.Equal(t, exitUnavailable, got.code)
-			assert.Contains(t, got.errors, nobody)
-			assert.NotContains(t, got.errors, "--help")
-		})
-	}
-}
-
 func TestAKeyOfAnotherTypeIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -108,7 +108,11 @@ func (s *server) dial() (rueidis.Client, error) {
 		return nil, err
 	}
 	option.DisableCache = true
-	return rueidis.NewClient(option)
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+	}
+	return client, nil
 }
 
 // option returns the options of a client.

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// reaching are arguments with which each command reaches for its server, by the words of the command.
+var reaching = map[string]string{
+	"lock":           "x -- true",
+	"elect":          "x -- true",
+	"observe":        "x",
+	"inspect":        "x",
+	"force-unlock":   "x",
+	"limit set":      "x --rate 1/s",
+	"limit show":     "x",
+	"limit take":     "x",
+	"limit peek":     "x",
+	"limit watch":    "x",
+	"limit reset":    "x",
+	"limit block":    "x --for 1",
+	"limit pause":    "x",
+	"limit resume":   "x",
+	"limit delete":   "x",
+	"limit list":     "",
+	"limit top":      "x",
+	"sem set":        "x 1",
+	"sem acquire":    "x",
+	"sem try":        "x",
+	"sem release":    "x",
+	"sem info":       "x",
+	"sem rm":         "x",
+	"permit set":     "x 1",
+	"permit run":     "x -- true",
+	"permit release": "x 285475da91524c8300d64ec1b30d2fa7",
+	"permit info":    "x",
+	"permit rm":      "x",
+	"latch set":      "x 1",
+	"latch down":     "x",
+	"latch await":    "x",
+	"latch info":     "x",
+	"latch rm":       "x",
+	"barrier await":  "x 2",
+	"barrier info":   "x",
+	"barrier reset":  "x",
+	"map get":        "x k",
+	"map put":        "x k v",
+	"map rm":         "x k",
+	"map ls":         "x",
+	"map watch":      "x --cache",
+	"map dead":       "x",
+	"map redrive":    "x",
+	"map purge":      "x",
+	"queue add":      "x v",
+	"queue take":     "x",
+	"queue peek":     "x",
+	"queue len":      "x",
+	"queue ls":       "x",
+	"queue drain":    "x",
+	"queue keep":     "x",
+	"stream dead":    "x g",
+	"stream redrive": "x g",
+	"stream purge":   "x g",
+	"topic publish":  "x m",
+	"topic listen":   "x",
+	"topic dead":     "x d",
+	"topic redrive":  "x d",
+	"topic purge":    "x d",
+	"job add":        "x b",
+	"job work":       "x -- true",
+	"job stats":      "x",
+	"job ls":         "x",
+	"job watch":      "x",
+	"job pause":      "x",
+	"job resume":     "x",
+	"job dead":       "x",
+	"job redrive":    "x",
+	"job purge":      "x",
+	"job terms":      "x",
+	"job cancel":     "x 1",
+	"job rm":         "x 1",
+	"job find":       "x 1",
+	"job result":     "x 1",
+	"job reschedule": "x 1 --now",
+	"job queues":     "",
+}
+
+// more are the same commands with flags that bound a wait, or say how something is read.
+var more = []string{
+	"lock x --wait 0 -- true", "lock x --wait 100ms -- true", "lock x --fair -- true", "lock x --read -- true", "lock x --write -- true",
+	"lock x --fenced --wait 0 -- true", "elect x --wait 0 -- true", "permit run x --wait 0 -- true", "observe x --for 1",
+	"sem acquire x --wait 0", "sem acquire x --wait 100ms", "latch await x --wait 0", "latch await x --wait 100ms", "barrier await x 2 --wait 100ms",
+	"limit take x --wait 1", "limit take x --redisson", "queue take x --wait 100ms", "queue take x --delayed", "queue take x --bounded",
+	"queue peek x --wait 100ms", "queue add x v --bounded --wait 0", "queue add x v --delayed --delay 1", "queue keep x --for 1",
+	"topic listen x --for 1", "topic listen x --pattern", "topic listen x --sharded", "map watch x --cache --for 1", "map get x k --cache",
+	"map get x k --native", "map ls x --cache", "job work x --drain -- true", "job work x --for 1 -- true", "job result x 1 --wait 100ms",
+	"job watch x --for 1", "limit watch x --for 1",
+}
+
+// saysTheWrong are answers that only a server gives.
+var saysTheWrong = []string{"not acquired", "empty", "not open", "nothing came", "not all parties", "sold out", "no room"}
+
+// TestAllCommandsReach: the table of this file has all commands that need a server.
+func TestAllCommandsReach(t *testing.T) {
+	t.Parallel()
+	eachCommand((&tool{}).rootCommand(), func(cmd *cobra.Command) {
+		words := strings.TrimPrefix(cmd.CommandPath(), "rueidisson ")
+		if cmd.HasSubCommands() || words == "version" {
+			return
+		}
+		assert.Contains(t, reaching, words)
+	})
+}
+
+// eachReaching calls do with all commands that reach for a server.
+func eachReaching(do func(args []string)) {
+	for command, args := range reaching {
+		do(append(strings.Fields(command), strings.Fields(args)...))
+	}
+	for _, args := range more {
+		do(strings.Fields(args))
+	}
+}
+
+// TestServerThatIsNotThere: all commands end with 69, name the address, and say nothing that only a server knows.
+func TestServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	const nobody = "127.0.0.1:1"
+	eachReaching(func(args []string) {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			got := runHere(t, []string{envRedis + "=redis://" + nobody}, args...)
+			saysDown(t, got, nobody)
+		})
+	})
+}
+
+func saysDown(t *testing.T, got said, address string) {
+	t.Helper()
+	require.Equal(t, exitUnavailable, got.code, "%v", got)
+	assert.Contains(t, got.errors, address)
+	assert.Empty(t, got.out)
+	for _, wrong := range saysTheWrong {
+		assert.NotContains(t, got.errors, wrong)
+	}
+}
+
+// TestStoppedServer: a server that takes connections and does not answer is down, too.
+func TestStoppedServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.Pause()
+	t.Cleanup(server.Resume)
+	eachReaching(func(args []string) {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			got := runHere(t, []string{envRedis + "=redis://" + server.Addr() + "?dial_timeout=300ms&write_timeout=300ms"}, args...)
+			saysDown(t, got, server.Addr())
+		})
+	})
+}
+
+// TestServerThatStopsUnderAWait: no wait whose time ends while the server is silent says that it heard an answer.
+func TestServerThatStopsUnderAWait(t *testing.T) {
+	t.Parallel()
+	const wait = " --wait 4"
+	for args, setup := range map[string][]string{
+		"latch await x":          {"latch set x 1"},
+		"barrier await x 2":      nil,
+		"queue take x":           nil,
+		"queue take x --delayed": nil,
+		"job result x 1":         {"job add x body"},
+		"sem acquire x":          {"sem set x 0"},
+		"lock x --fair":          nil,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			client, url := server.Client(t), "redis://"+server.Addr()
+			for _, s := range setup {
+				got := runHere(t, []string{envRedis + "=" + url}, strings.Fields(s)...)
+				require.Zero(t, got.code, got.errors)
+				args = strings.Replace(args, "result x 1", "result x "+strings.TrimSpace(got.out), 1)
+			}
+			args += wait
+			if strings.HasPrefix(args, "lock") {
+				require.NoError(t, client.Do(t.Context(), client.B().Hset().Key("x").FieldValue().FieldValue("6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:7", "1").Build()).Error())
+				args += " -- true"
+			}
+			p := start(t, url, strings.Fields(args)...)
+			redistest.Eventually(t, func() bool { return waits(t, client) }, patience, time.Millisecond)
+			server.Pause()
+			assert.Equal(t, exitUnavailable, p.code())
+			saysDown(t, said{p.cmd.ProcessState.ExitCode(), strings.Join(p.said(), "\n"), p.errors()}, server.Addr())
+			server.Resume()
+		})
+	}
+}
+
+// waits reports whether a client of the server is blocked, or listens.
+func waits(t *testing.T, c rueidis.Client) bool {
+	channels, err := c.Do(t.Context(), c.B().PubsubChannels().Build()).AsStrSlice()
+	info, err2 := c.Do(t.Context(), c.B().Info().Section("clients").Build()).ToString()
+	return err == nil && err2 == nil && (len(channels) > 0 || !strings.Contains(info, "blocked_clients:0\r\n"))
+}
