@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +210,65 @@ func TestServerThatStopsUnderAWait(t *testing.T) {
 // waits reports whether a client of the server is blocked, or listens.
 func waits(t *testing.T, c rueidis.Client) bool {
 	channels, err := c.Do(t.Context(), c.B().PubsubChannels().Build()).AsStrSlice()
+	sharded, err3 := c.Do(t.Context(), c.B().PubsubShardchannels().Build()).AsStrSlice()
+	patterns, err4 := c.Do(t.Context(), c.B().PubsubNumpat().Build()).AsInt64()
 	info, err2 := c.Do(t.Context(), c.B().Info().Section("clients").Build()).ToString()
-	return err == nil && err2 == nil && (len(channels) > 0 || !strings.Contains(info, "blocked_clients:0\r\n"))
+	return errors.Join(err, err2, err3, err4) == nil && (len(channels)+len(sharded) > 0 || patterns > 0 || !strings.Contains(info, "blocked_clients:0\r\n"))
+}
+
+// streams go on for long.
+var streams = []string{"topic listen x", "topic listen x --pattern", "topic listen x --sharded", "observe x", "map watch x --cache", "queue keep x", "job work x -- true"}
+
+// errorLines returns how many lines of standard error have a text.
+func (p *process) errorLines(text string) (n int) {
+	for line := range strings.Lines(p.errors()) {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestStreamTellsThatTheServerIsLostAndBack: a line for each, and Ctrl-C ends it with 0.
+func TestStreamTellsThatTheServerIsLostAndBack(t *testing.T) {
+	t.Parallel()
+	for _, args := range streams {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			client := server.Client(t)
+			p := start(t, "redis://"+server.Addr(), strings.Fields(args)...)
+			redistest.Eventually(t, func() bool { return waits(t, client) }, patience, time.Millisecond)
+			server.Kill()
+			redistest.Eventually(t, func() bool { return p.errorLines("lost the server "+server.Addr()) == 1 }, patience, time.Millisecond)
+			server.Restart()
+			redistest.Eventually(t, func() bool { return p.errorLines("the server "+server.Addr()+" is back") == 1 }, patience, time.Millisecond)
+			p.signal(os.Interrupt)
+			assert.Zero(t, p.code(), p.errors())
+			assert.Equal(t, 2, strings.Count(p.errors(), "\n"), p.errors())
+		})
+	}
+}
+
+// TestStreamWhoseTimeEndsWhileTheServerIsAway: it ends with 69, also with --json.
+func TestStreamWhoseTimeEndsWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	for _, args := range streams {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			client := server.Client(t)
+			command, cmd, runs := strings.Cut(args, " -- ")
+			words := append(strings.Fields(command), "--for", "8", "--json")
+			if runs {
+				words = append(words, "--", cmd)
+			}
+			p := start(t, "redis://"+server.Addr(), words...)
+			redistest.Eventually(t, func() bool { return waits(t, client) }, patience, time.Millisecond)
+			server.Kill()
+			assert.Equal(t, exitUnavailable, p.code())
+			assert.Equal(t, 1, p.errorLines(`{"connection":"lost","error":"`), p.errors())
+			assert.Equal(t, 1, p.errorLines(server.Addr()+" is still away"), p.errors())
+		})
+	}
 }

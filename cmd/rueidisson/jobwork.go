@@ -39,8 +39,10 @@ signal, by SIGTERM and a second later SIGKILL; their jobs go back, and the attem
 not count. Each CMD has a process group of its own, so Ctrl-C does not reach it. USR1
 and USR2 are passed on to those that run.
 
---for D stops after D in the same way. --drain ends as soon as nothing is ready:
-what is delayed, waits for its next attempt or is another worker's is not waited for.
+--for D stops after D in the same way. Standard error has a line when the server is lost,
+and one when it is back. If --for is over while it is away, the exit code is 69.
+
+--drain ends as soon as nothing is ready: what is delayed, waits for its next attempt or is another worker's is not waited for.
 
 --dead does the dead jobs, the one that was buried first before the others. With 0 such
 a job is gone. With anything else it stays dead, for the new cause, and --dead does it
@@ -169,14 +171,14 @@ func (w *worker) checkAndWork(cmd *cobra.Command, args []string) (err error) {
 		if w.dead {
 			q = q.Dead()
 		}
-		return w.run(cmd.Context(), q)
+		return w.present(cmd.Context(), func(p *presence) error { return w.run(cmd.Context(), p, q) })
 	}, opts...)
 }
 
 var errWorked = errors.New("it has worked for as long as was asked")
 
 // run works until it is told to stop, and returns when the last CMD has ended.
-func (w *worker) run(ctx context.Context, q *jobs) error {
+func (w *worker) run(ctx context.Context, p *presence, q *jobs) error {
 	taking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	again := make(chan struct{}, 1)
@@ -206,6 +208,9 @@ func (w *worker) run(ctx context.Context, q *jobs) error {
 	case taking.Err() == nil, errors.Is(cause, errWorked):
 		if w.lost {
 			return &ending{code: exitLost, err: fmt.Errorf("job of %q: %w", q.Name(), reliable.ErrLost)}
+		}
+		if taking.Err() != nil {
+			return p.over()
 		}
 		return nil
 	case errors.As(cause, new(interrupted)):

@@ -18,8 +18,9 @@ const mapWatchLong = `watch shows what happens to the entries of a cache (--cach
 Java: created, updated, removed or expired, the key, the value, and of an update the
 one from before, with tabs between them. "gap" stands where some may have been missed,
 since the connection was lost or the reader is too slow. What cannot be decoded is told
-on standard error. Ctrl-C ends it, or --for, both with exit code 0; so does an error,
-with its code.
+on standard error, which also has a line when the server is lost, and one when it is
+back. Ctrl-C ends it, or --for, both with exit code 0; so does an error, with its code.
+If --for is over while the server is away, the exit code is 69.
 
 A watch sweeps what has expired. From the first one on all who write to the cache
 publish what they do.
@@ -50,7 +51,9 @@ func (m *mapCall) watchCommand() *cobra.Command {
 			return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, m.watch(waiting, rmap.NewCache[string, string](c, args[0], opts...), length))
+				return unlessOver(waiting, m.present(waiting, func(p *presence) error {
+					return m.watch(waiting, p, rmap.NewCache[string, string](c, args[0], opts...), length)
+				}))
 			})
 		},
 	}
@@ -60,7 +63,7 @@ func (m *mapCall) watchCommand() *cobra.Command {
 
 var errWatched = errors.New("it was watched for as long as was asked")
 
-func (m *mapCall) watch(ctx context.Context, of *rmap.Cache[string, string], length time.Duration) error {
+func (m *mapCall) watch(ctx context.Context, p *presence, of *rmap.Cache[string, string], length time.Duration) error {
 	if length > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, length, errWatched)
 		defer cancel()
@@ -68,7 +71,10 @@ func (m *mapCall) watch(ctx context.Context, of *rmap.Cache[string, string], len
 	}
 	for ev, err := range of.Events(ctx) {
 		if errors.Is(err, errWatched) {
-			return nil
+			return p.over()
+		}
+		if p.note(err) {
+			continue
 		}
 		if err == nil {
 			err = m.tell(of.Name(), ev)

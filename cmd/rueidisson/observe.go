@@ -16,7 +16,9 @@ import (
 
 const observeLong = `observe shows who leads NAME: a line with the value of the leader, the present one
 first, then one for each change; an empty line is for none. Ctrl-C ends it, or
---for, both with exit code 0; so does an error, with its code.
+--for, both with exit code 0; so does an error, with its code. Standard error has a line
+when the server is lost, and one when it is back. If --for is over while it is away, the
+exit code is 69.
 
 With --json an object in each line: {"time", "value", "fence", "owner", "gap"}. The
 fencing token "fence" is 0 if nobody leads; "owner" is the id of the leader's client;
@@ -47,7 +49,7 @@ func (t *tool) observeCommand() *cobra.Command {
 			return o.withClient(func(c *rueidisson.Client) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, o.observe(waiting, c.Election(args[0])))
+				return unlessOver(waiting, o.present(waiting, func(p *presence) error { return o.observe(waiting, p, c.Election(args[0])) }))
 			})
 		},
 	}
@@ -57,7 +59,7 @@ func (t *tool) observeCommand() *cobra.Command {
 
 var errObserved = errors.New("it was observed for as long as was asked")
 
-func (o *observing) observe(ctx context.Context, el *election.Election) error {
+func (o *observing) observe(ctx context.Context, p *presence, el *election.Election) error {
 	if o.length > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, o.length, errObserved)
 		defer cancel()
@@ -66,7 +68,9 @@ func (o *observing) observe(ctx context.Context, el *election.Election) error {
 	for leader, err := range el.Observe(ctx) {
 		switch {
 		case errors.Is(err, errObserved):
-			return nil
+			return p.over()
+		case p.note(err):
+			continue
 		case err != nil:
 			return err
 		}

@@ -175,7 +175,8 @@ func (c *queueCall) tellSize(name string, n int64) error {
 const queueKeepLong = `keep moves what is due in delayed queues, until Ctrl-C, or --for is over, both with
 exit code 0. A fleet needs it whose producers come and go, and whose consumers take
 from the plain queue: what is due is moved by clients only. Any number may keep at
-once, Java too: each element is moved once.
+once, Java too: each element is moved once. Standard error has a line when the server is
+lost, and one when it is back. If --for is over while it is away, the exit code is 69.
 
 See "rueidisson queue --help" for exit codes.`
 
@@ -202,7 +203,7 @@ func (c *queueCall) keepCommand() *cobra.Command {
 			return c.with(args[0], func(client *rueidisson.Client) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, c.keepAll(waiting, client, args, length))
+				return unlessOver(waiting, c.present(waiting, func(p *presence) error { return c.keepAll(waiting, p, client, args, length) }))
 			})
 		},
 	}
@@ -213,7 +214,7 @@ func (c *queueCall) keepCommand() *cobra.Command {
 var errKept = errors.New("they were kept for as long as was asked")
 
 // keepAll keeps queues until one of them cannot be kept, or it is over.
-func (c *queueCall) keepAll(ctx context.Context, client *rueidisson.Client, names []string, length time.Duration) error {
+func (c *queueCall) keepAll(ctx context.Context, p *presence, client *rueidisson.Client, names []string, length time.Duration) error {
 	keeping, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if length > 0 {
@@ -234,7 +235,7 @@ func (c *queueCall) keepAll(ctx context.Context, client *rueidisson.Client, name
 		cancel()
 	}
 	if errors.Is(first, errKept) {
-		return nil
+		return p.over()
 	}
 	return first
 }

@@ -142,9 +142,10 @@ func (c *topicCall) publishAs(ctx context.Context, client *rueidisson.Client, na
 const topicListenLong = `listen shows each message to NAME on a line, from when it has subscribed until
 Ctrl-C, or --for is over, both with exit code 0. What has something that is not
 printable, such as a newline, is quoted as Go does it. With --pattern NAME is a glob,
-and a line is the channel, a tab, and the message. Where messages may be missing, since the
-connection was lost or this end is too slow, standard error says so. A message that
-does not decode is told there, too.
+and a line is the channel, a tab, and the message. Standard error has a line when the
+server is lost, and one when it is back: messages may be missing between them. It also
+tells of messages that are missing since this end is too slow, and of those that do not
+decode. If --for is over while the server is away, the exit code is 69.
 
 With --json an object in each line: {"time", "channel", "message"}, or {"missed":N}
 for a gap, -1 where nobody knows how many.
@@ -172,7 +173,7 @@ func (c *topicCall) listenCommand() *cobra.Command {
 			return c.withClient(func(client *rueidisson.Client) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, c.listen(waiting, client, args[0]))
+				return unlessOver(waiting, c.present(waiting, func(p *presence) error { return c.listen(waiting, p, client, args[0]) }))
 			})
 		},
 	}
@@ -183,7 +184,7 @@ func (c *topicCall) listenCommand() *cobra.Command {
 
 var errListened = errors.New("it was listened to for as long as was asked")
 
-func (c *topicCall) listen(ctx context.Context, client *rueidisson.Client, name string) error {
+func (c *topicCall) listen(ctx context.Context, p *presence, client *rueidisson.Client, name string) error {
 	if c.length > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, c.length, errListened)
 		defer cancel()
@@ -193,7 +194,11 @@ func (c *topicCall) listen(ctx context.Context, client *rueidisson.Client, name 
 		var lagged *topic.LaggedError
 		switch {
 		case errors.Is(err, errListened):
-			return nil
+			return p.over()
+		case p.note(err):
+			if c.json && errors.Is(err, topic.ErrInterrupted) {
+				c.gap(-1, err)
+			}
 		case errors.As(err, &lagged):
 			c.gap(lagged.Missed, err)
 		case errors.Is(err, topic.ErrInterrupted):
