@@ -42,7 +42,8 @@ and USR2 are passed on to those that run.
 --for D stops after D in the same way. Standard error has a line when the server is lost,
 and one when it is back. If --for is over while it is away, the exit code is 69.
 
---drain ends as soon as nothing is ready: what is delayed, waits for its next attempt or is another worker's is not waited for.
+--drain ends as soon as nothing is ready: what is delayed, waits for its next attempt or
+is another worker's is not waited for.
 
 --dead does the dead jobs, the one that was buried first before the others. With 0 such
 a job is gone. With anything else it stays dead, for the new cause, and --dead does it
