@@ -144,7 +144,7 @@ func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client
 	hold, err := j.take(waiting, client)
 	acquired := time.Now()
 	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
-	if err != nil && waiting.Err() == nil && j.wait > 0 && errors.Is(err, lock.ErrNotAcquired) {
+	if err != nil && waiting.Err() == nil && j.wait > 0 && failure(err).Outcome == outcomeNotAcquired {
 		err = notInTime(err, j.asks(j.name)) // the last refusal may be from before an outage
 	}
 	if err != nil {

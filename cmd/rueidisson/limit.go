@@ -28,6 +28,8 @@ With --redisson NAME is an RRateLimiter of Redisson's, shared with Java: a log o
 what was granted, of which never more than N fall into any D of its rate N/D. It
 has no burst, no keys, no blocks and no pauses.
 
+--key is never that of a certificate here: see RUEIDISSON_KEY in "rueidisson --help".
+
 Exit codes of all:
   0    done
   64   the command line cannot be understood, or asks for what no bucket can hold

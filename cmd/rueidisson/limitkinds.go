@@ -135,6 +135,8 @@ var (
 // checkKind refuses what Redisson's limiters do not have.
 func (t *tool) checkKind(cmd *cobra.Command, _ []string) error {
 	switch {
+	case t.flags.Changed("key"): // a command with buckets has a flag of that name
+		return usage("unknown flag: --key: %s has no buckets, and the key of a certificate is %s here", cmd.CommandPath(), envKey)
 	case !t.redisson:
 		return nil
 	case cmd.HasParent() && cmd.Parent().Name() == "limit" && !slices.Contains(ofRedisson, cmd.Name()):

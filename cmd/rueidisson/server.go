@@ -178,7 +178,7 @@ func (s *server) addTLS(config *tls.Config) error {
 		return nil
 	}
 	if (s.cert == "") != (s.key == "") {
-		return usage("--cert and --key go together")
+		return usage("--cert and --key go together; the --key of limit is that of a bucket: there it is %s", envKey)
 	}
 	if s.insecure {
 		config.InsecureSkipVerify = true

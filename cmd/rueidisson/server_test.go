@@ -143,6 +143,23 @@ func TestTLS(t *testing.T) {
 	p.await("reached")
 }
 
+// TestKeyOfLimitIsOfABucket: it is never taken for that of a certificate, nor the reverse.
+func TestKeyOfLimitIsOfABucket(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.TLS())
+	ca, cert, key := redistest.TLSFiles(t)
+	env := []string{envRedis + "=rediss://" + server.Addr(), envCACert + "=" + ca, envCert + "=" + cert, envKey + "=" + key}
+	require.Zero(t, runHere(t, env, "limit", "set", "l", "--rate", "1/h").code)
+	require.Zero(t, runHere(t, env, "limit", "take", "l", "--key", "u").code)
+	assert.Equal(t, exitRefused, runHere(t, env, "limit", "take", "l", "--key", "u").code)
+	assert.Zero(t, runHere(t, env, "limit", "take", "l").code)
+	for _, args := range []string{"limit take l --cert " + cert + " --key " + key, "--cert " + cert + " --key " + key + " limit take l", "limit delete l --key u"} {
+		got := runHere(t, env[:2], strings.Fields(args)...)
+		assert.Equal(t, exitUsage, got.code, args)
+		assert.Contains(t, got.errors, envKey, args)
+	}
+}
+
 func TestAddressWithoutScheme(t *testing.T) {
 	t.Parallel()
 	s := rueidissontest.NewServer(t)
