@@ -160,7 +160,7 @@ func (s *semCall) acquire(ctx context.Context, of *semaphore.Semaphore, limited 
 	var err error
 	if limited {
 		err = of.TryAcquire(ctx, s.n, semaphore.WithWait(wait))
-		if wait > 0 && errors.Is(err, semaphore.ErrNotAcquired) {
+		if wait > 0 && errors.Is(err, semaphore.ErrNotAcquired) && !errors.Is(err, semaphore.ErrNotSet) {
 			err = notInTime(err, s.asks(of.Name())) // the last refusal may be from before an outage
 		}
 	} else {
