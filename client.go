@@ -110,7 +110,7 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 func Open(redisURL string, opts ...Option) (*Client, error) {
 	option, err := rueidis.ParseURL(withScheme(redisURL))
 	if err != nil {
-		return nil, fmt.Errorf("%w: url: %w", ErrInvalidArgument, withoutURL(err))
+		return nil, fmt.Errorf("%w: url: %w", ErrInvalidArgument, withoutURL(redisURL, err))
 	}
 	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" {
 		option.TLSConfig.ServerName = "" // the host of the URL is that of a Sentinel
@@ -120,13 +120,16 @@ func Open(redisURL string, opts ...Option) (*Client, error) {
 }
 
 // withoutURL returns what is wrong with a URL, without the URL: it has a password.
-func withoutURL(err error) error {
-	var parse *url.Error
-	if errors.As(err, &parse) {
-		return parse.Err
-	}
+func withoutURL(redisURL string, err error) error {
 	if scheme, is := strings.CutPrefix(err.Error(), "redis: invalid URL scheme: "); is {
 		return fmt.Errorf("the scheme is %q, and not redis, rediss, valkey, valkeys or unix", scheme)
+	}
+	var parse *url.Error
+	switch {
+	case strings.Contains(redisURL, "@"): // what cannot be parsed may be a part of the password
+		return errors.New("it cannot be parsed: write / # ? @ and % of the password as %2F %23 %3F %40 and %25")
+	case errors.As(err, &parse):
+		return parse.Err
 	}
 	return err
 }

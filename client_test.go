@@ -488,3 +488,13 @@ func readCount(in *bufio.Reader, kind byte) (int, error) {
 	}
 	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
+
+// TestAnErrorOfAURLShowsNoPassword, also where a character of the password makes the URL another one.
+func TestAnErrorOfAURLShowsNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{"sec/ret", "12/sec", "sec#ret", "sec?ret", "sec%zzret"} {
+		_, err := rueidisson.Open("redis://:" + password + "@127.0.0.1:1/0")
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "sec", password)
+	}
+}

@@ -99,6 +99,9 @@ func (f *feed) join(r *ear) (made int64, err error) {
 	if r != nil {
 		f.hung, f.parting = false, false
 		f.ears = append(f.ears[:len(f.ears):len(f.ears)], r)
+		if f.away {
+			r.connected(false) // it has joined in an outage
+		}
 		r.lag(f.owed)
 		f.owed = 0
 		for _, it := range f.orphans() {

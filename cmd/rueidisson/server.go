@@ -119,8 +119,11 @@ func (s *server) dial() (rueidis.Client, error) {
 func (s *server) option() (option rueidis.ClientOption, err error) {
 	if option, err = rueidis.ParseURL(withScheme(s.url)); err != nil {
 		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err // without the URL, which may have a password
+		switch {
+		case strings.Contains(s.url, "@"): // what cannot be parsed may be a part of the password
+			err = errors.New("the URL cannot be parsed: write / # ? @ and % of the password as %2F %23 %3F %40 and %25")
+		case errors.As(err, &parse):
+			err = parse.Err
 		}
 		return option, usage("--redis: %w", err)
 	}
