@@ -245,6 +245,8 @@ func TestALostConnectionIsAGap(t *testing.T) {
 	proxy.CutAll()
 	var wrote sync.WaitGroup
 	done := make(chan struct{})
+	defer wrote.Wait()
+	defer close(done)
 	wrote.Go(func() { // until the reader has heard what it waits for
 		for i := 0; ; i++ {
 			select {
@@ -277,8 +279,6 @@ func TestALostConnectionIsAGap(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"away", "back", "gap", "created"}, told)
-	close(done)
-	wrote.Wait()
 }
 
 // TestCacheEventsOfSeveralKindsAreLostTogether: each kind has a subscription, and the loop is told once.

@@ -186,20 +186,22 @@ func (f *feed) visit() {
 	f.turn.Lock()
 	if f.h.isRead(f) && f.h.e.Open() == nil {
 		now := time.Now()
-		err := f.tend(now)
-		if err == nil && f.well(now) && f.room() {
+		err, reads := f.tend(now), f.well(now) && f.room()
+		if err == nil && reads {
 			err = f.read(now)
 		}
-		f.ends(err)
+		f.ends(err, reads)
 	}
 	f.leaves()
 }
 
-// ends notes what has become of a visit, and when the next is due.
-func (f *feed) ends(err error) {
+// ends notes what has become of a visit, and when the next is due. A visit that has not read says nothing of the server.
+func (f *feed) ends(err error, read bool) {
 	if err == nil {
 		f.failures = 0
-		f.connected(true)
+		if read {
+			f.connected(true)
+		}
 		f.later(f.rest(time.Now()))
 		return
 	}

@@ -119,12 +119,12 @@ func (a asked) ends(l *link, now time.Time, err error) {
 		a.f.mu.Lock()
 		a.f.claim = true
 		a.f.mu.Unlock()
-		a.f.ends(nil)
+		a.f.ends(nil, true)
 		a.f.leaves()
 		a.f.post()
 		return
 	}
-	a.f.ends(a.f.refused(l, now, err))
+	a.f.ends(a.f.refused(l, now, err), true)
 	a.f.leaves()
 }
 

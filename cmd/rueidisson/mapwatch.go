@@ -73,7 +73,7 @@ func (m *mapCall) watch(ctx context.Context, p *presence, of *rmap.Cache[string,
 		if errors.Is(err, errWatched) {
 			return p.over()
 		}
-		if p.note(err) {
+		if p.noticed(err) {
 			continue
 		}
 		if err == nil {

@@ -69,7 +69,7 @@ func (o *observing) observe(ctx context.Context, p *presence, el *election.Elect
 		switch {
 		case errors.Is(err, errObserved):
 			return p.over()
-		case p.note(err):
+		case p.noticed(err):
 			continue
 		case err != nil:
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,18 +12,21 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/topic"
 )
 
 // looksEvery is how often a stream looks whether its server is there.
 const looksEvery = time.Second
 
-// presence is whether the server of a stream is there, as its own looks and the notices of the library say.
+// presence watches whether the server of a stream is there: by looks of its own, and by the notices of the stream.
 type presence struct {
 	*tool
 	address string
 
 	mu   sync.Mutex
-	away error // nil: it is there
+	down error // of the last look; nil: the server has answered
+	cut  error // the notice that the stream has lost its connection; nil: it has one
+	hole bool  // messages may have been missed meanwhile
 }
 
 // present runs do, which goes on for long, and tells on standard error when the server is lost and when it is back.
@@ -34,6 +38,7 @@ func (t *tool) present(ctx context.Context, do func(p *presence) error) error {
 	p := &presence{tool: t, address: strings.Join(option.InitAddress, ", ")}
 	option.DisableCache, option.DisableRetry = true, true
 	looking, stop := context.WithCancel(ctx)
+	option.Dialer.Timeout = 2 * looksEvery // a connection in the making does not end with the stream
 	var done sync.WaitGroup
 	done.Go(func() { p.look(looking, option) }) // ends with looking
 	err = do(p)
@@ -63,11 +68,10 @@ func (p *presence) look(ctx context.Context, option rueidis.ClientOption) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case unreached(err):
-			p.lost(err)
-		default: // any answer, also a refusal
-			p.back(false)
+		case !unreached(err): // any answer, also a refusal
+			err = nil
 		}
+		p.note(&p.down, err)
 		select {
 		case <-time.After(looksEvery):
 		case <-ctx.Done():
@@ -76,39 +80,39 @@ func (p *presence) look(ctx context.Context, option rueidis.ClientOption) {
 	}
 }
 
-// note reports whether an error of a sequence is a notice about its connection, and tells of it.
-func (p *presence) note(err error) bool {
+// noticed reports whether an error of a sequence is a notice about its connection, and notes it.
+func (p *presence) noticed(err error) bool {
 	switch {
 	case errors.Is(err, rueidisson.ErrDisconnected):
-		p.lost(err)
+		p.note(&p.cut, err)
 	case errors.Is(err, rueidisson.ErrReconnected):
-		p.back(true)
+		p.mu.Lock()
+		p.hole = errors.Is(err, topic.ErrInterrupted)
+		p.mu.Unlock()
+		p.note(&p.cut, nil)
 	default:
 		return false
 	}
 	return true
 }
 
-// lost tells that the server is lost, once.
-func (p *presence) lost(err error) {
+// note sets what a look or a notice says, and tells when the server is lost by one of them, and back by both.
+func (p *presence) note(what *error, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away == nil {
-		p.tell("lost", err, fmt.Sprintf("lost the server %s, connecting again: %v", p.address, err))
+	was := cmp.Or(p.cut, p.down)
+	*what = err
+	switch is := cmp.Or(p.cut, p.down); {
+	case was == nil && is != nil:
+		p.tell("lost", is, fmt.Sprintf("lost the server %s, connecting again: %v", p.address, is))
+	case was != nil && is == nil:
+		text := fmt.Sprintf("the server %s is back", p.address)
+		if p.hole {
+			text += ": messages may have been missed"
+		}
+		p.hole = false
+		p.tell("back", nil, text)
 	}
-	p.away = err
-}
-
-// back tells that the server is back, once. A notice of the library rules over the looks: a subscription may be back later
-// than the server.
-func (p *presence) back(noticed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.away == nil || !noticed && errors.Is(p.away, rueidisson.ErrDisconnected) {
-		return
-	}
-	p.away = nil
-	p.tell("back", nil, fmt.Sprintf("the server %s is back", p.address))
 }
 
 func (p *presence) tell(connection string, err error, text string) {
@@ -130,8 +134,9 @@ func (p *presence) tell(connection string, err error, text string) {
 func (p *presence) over() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away == nil {
+	away := cmp.Or(p.cut, p.down)
+	if away == nil {
 		return nil
 	}
-	return &ending{code: exitUnavailable, err: fmt.Errorf("the time is over, and the server %s is still away: %w", p.address, p.away)}
+	return &ending{code: exitUnavailable, err: fmt.Errorf("the time is over, and the server %s is still away: %w", p.address, away)}
 }

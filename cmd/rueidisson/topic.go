@@ -195,7 +195,7 @@ func (c *topicCall) listen(ctx context.Context, p *presence, client *rueidisson.
 		switch {
 		case errors.Is(err, errListened):
 			return p.over()
-		case p.note(err):
+		case p.noticed(err):
 			if c.json && errors.Is(err, topic.ErrInterrupted) {
 				c.gap(-1, err)
 			}
