@@ -2,7 +2,6 @@ package election
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -176,7 +175,7 @@ func (t *Term) tell(ctx context.Context, patience time.Duration, version int64, 
 	})
 	switch {
 	case !answered:
-		return fmt.Errorf("%w: %w", lock.ErrOutcomeUnknown, err)
+		return core.Left(err)
 	case err == nil && !stands:
 		p.e.Hurry(p.key()) // the renewal finds out, and ends the contexts
 		return lock.ErrLost

@@ -17,7 +17,7 @@ var (
 	// ErrInvalidArgument says that an argument cannot be used. Nothing was changed.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may not
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the operation may or may not
 	// have been done. The client goes on with a count down until it is done, once: do
 	// not call it again.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown

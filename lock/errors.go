@@ -31,7 +31,7 @@ var (
 	// It wraps ErrInvalidArgument. Nothing was sent.
 	ErrToken error = tokenError{}
 
-	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the operation may or may
 	// not have been done.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 

@@ -8,15 +8,15 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // The other packages of locks reach what follows by package lockkit.
 func init() {
 	lockkit.LendLock(lockkit.Lock{
-		Resolve:    func(opts any) (locking.Ask, error) { return resolve(opts.([]LockOption)) },
-		ResolveTry: func(opts any) (locking.Ask, error) { return resolveTry(opts.([]TryOption)) },
-		Standing:   func(hold any) locking.Holding { return hold.(*Hold).seat.held },
-		Nest:       nest,
+		Apply:    apply,
+		Standing: func(hold any) locking.Holding { return hold.(*Hold).seat.held },
+		Nest:     nest,
 		Carried: func(ctx context.Context, e *locking.Engine, name, kind string) (string, any) {
 			return carried(ctx, carriedKey{e, name, kind})
 		},
@@ -31,6 +31,14 @@ func init() {
 	})
 	lockkit.LendIdentity((*Lock).identity)
 	lockkit.LendIdentity(func(f *Fenced) (*locking.Engine, core.Key) { return f.l.identity() })
+}
+
+// apply applies an option of a Lock or a TryLock.
+func apply(option any, ask *locking.Ask) error {
+	if option == nil {
+		return object.ErrNilOption
+	}
+	return option.(TryOption).applyTry(ask)
 }
 
 // nest is false of a hold that has ended: then it is as if it were not there.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/lockkit"
@@ -141,9 +141,36 @@ func (b *bid) busy() bool {
 	return said+own >= b.quorum()
 }
 
-// young reports whether a member does not count yet, since its server restarted lately.
-func (b *bid) young() bool {
-	return slices.ContainsFunc(b.errs, func(err error) bool { return errors.As(err, new(*RestartedError)) })
+// young returns the members that do not count yet.
+func (b *bid) young() (all notYet) {
+	for _, err := range b.errs {
+		var restarted *RestartedError
+		if errors.As(err, &restarted) {
+			all = append(all, restarted)
+		}
+	}
+	return all
+}
+
+// notYet adds to the error of a wait which members do not count yet. It is no [ErrNotAcquired], as a [RestartedError] is:
+// the wait ended, and nobody has said that others hold the lock.
+type notYet []*RestartedError
+
+func (e notYet) Error() string {
+	all := make([]string, len(e))
+	for i, one := range e {
+		all[i] = one.Error()
+	}
+	return strings.Join(all, "; ")
+}
+
+// As finds the first [RestartedError].
+func (e notYet) As(target any) bool {
+	restarted, is := target.(**RestartedError)
+	if is {
+		*restarted = e[0]
+	}
+	return is
 }
 
 // first returns the first member that is held by another, or asked for by a call of this process.

@@ -32,7 +32,7 @@ type campaign struct {
 	patience time.Duration // how long a bid waits for members that are just being released
 	waits    int           // for one member, in a row
 
-	young error // what the members of the last bid have answered, if servers of them restarted lately; or nil
+	young notYet // of the last bid
 }
 
 func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
@@ -49,7 +49,7 @@ func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
 // run returns the hold. If ctx ends while servers do not count yet, its error says so, too.
 func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 	held, err := c.bids(ctx)
-	if err != nil && ctx.Err() != nil && c.young != nil {
+	if err != nil && ctx.Err() != nil && len(c.young) > 0 {
 		err = fmt.Errorf("%w: %w", err, c.young)
 	}
 	return held, err
@@ -78,10 +78,8 @@ func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 			return b.held, nil
 		}
 		b.lose(ctx)
-		if young := b.young(); young || ctx.Err() == nil { // else the bid may have ended before its answers
-			if c.young = nil; young {
-				c.young = b.why()
-			}
+		if young := b.young(); len(young) > 0 || ctx.Err() == nil { // else the bid may have ended before its answers
+			c.young = young
 		}
 		if ctx.Err() != nil {
 			return nil, core.ContextError(ctx)

@@ -67,6 +67,7 @@ func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
 	cancel()
 	err := redistest.Done(t, failed)
 	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, lock.ErrNotAcquired, "nobody holds it")
 	restarted := new(*multilock.RestartedError)
 	require.ErrorAs(t, err, restarted)
 	_, err = red.TryLock(bounded(t))

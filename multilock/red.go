@@ -145,9 +145,9 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 // Errors: ctx's error and cause; [ErrClosed] if the client of any member is
 // closed; [ErrInvalidArgument]; those of the members, if they stand in the way of a
 // quorum for longer than a watchdog timeout, the longest of the clients'. All who
-// wait for these members in the process give up together. What restarted lately
-// is a [*RestartedError]: also beside ctx's error, if ctx ends before servers that have just
-// started count. That is logged at Warn, once for each start of a server.
+// wait for these members in the process give up together. A server that
+// restarted lately is a [*RestartedError]. If ctx ends before such servers count, the error has ctx's
+// error and that. Each start of a server is logged once, at Warn.
 // Source: the idea is that of RedissonRedLock, and of the page on distributed
 // locks of Redis; the rules are those of this library.
 func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {

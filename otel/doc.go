@@ -93,7 +93,7 @@
 //
 // error.type is absent where there was no error, and else one of
 //
-//	outcome_unknown    the reply was lost; it may have been done
+//	outcome_unknown    it may have been done: the reply was lost, or nobody waited for it
 //	deferred           it is not done yet, and the client goes on trying
 //	canceled           the caller's context was canceled
 //	unreached          a wait has ended while the server was not reached

@@ -40,7 +40,7 @@ var (
 	// option. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost: what was to be done may or may not have
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it: what was to be done may or may not have
 	// been done, or may be done still. Nothing of a queue is sent twice, since that
 	// would offer, or take, twice. What was to be taken may be lost then.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown

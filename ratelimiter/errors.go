@@ -48,7 +48,7 @@ var (
 	// ErrInvalidArgument says that an argument cannot be used. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost: the tokens may or may not have
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it: the tokens may or may not have
 	// been taken. Nothing was sent a second time.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 

@@ -13,7 +13,7 @@ var (
 	// option. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, and that the write may or may not
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the write may or may not
 	// have been done, or may be done still. Without [WithRequestIDs] a write is
 	// sent once: repeat it where doing it twice does no harm. Reads are sent again
 	// by themselves, and never fail by this.

@@ -237,7 +237,10 @@ func (f *feed) put(h heard) {
 	switch n := len(f.queue); {
 	case f.closed:
 		return
-	case h.notice != nil: // two for each connection that is lost, however slow the loop is
+	case h.notice == core.ErrDisconnected && n >= 3 && f.queue[n-3].notice == h.notice && f.queue[n-2].notice == core.ErrReconnected:
+		f.queue = f.queue[:n-2] // the loop has not read of the loss before, which goes on: the queue stays short
+		return
+	case h.notice != nil: // two for each loss that the loop may have read of, however slow it is
 	case n > 0 && f.queue[n-1].kind == mapcache.Kind(Gap) && (f.full || h.kind == mapcache.Kind(Gap)):
 		return // which says it already
 	case n >= mostEvents:

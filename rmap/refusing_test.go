@@ -233,7 +233,7 @@ func TestAWriteThatIsRefusedChangesNothing(t *testing.T) {
 func TestADrainThatIsRefusedForGoodSaysSo(t *testing.T) {
 	t.Parallel()
 	for what, foreign := range map[string]string{
-		"WRONGTYPE": "SET " + keys.MapDrain("m") + " x", "another family": "HSET " + keys.MapDrain("m") + " mode read",
+		"WRONGTYPE": "SET " + keys.MapDrain("m") + " x", "another kind": "HSET " + keys.MapDrain("m") + " mode read",
 		"WRONGTYPE Operation": "SET " + keys.MapDead("m") + " x", "WRONGTYPE Operation against": "SET " + keys.MapDeadLast("m") + " x",
 	} {
 		t.Run(what, func(t *testing.T) {

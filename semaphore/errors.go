@@ -21,7 +21,7 @@ var (
 	// than 2^31-1 permits. Nothing was changed.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, and that the operation may or may not
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the operation may or may not
 	// have been done. What a take may have taken goes back as soon as the server
 	// answers again, and a release counts once: do not call it again.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown

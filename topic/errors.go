@@ -16,7 +16,7 @@ var (
 	// Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, and that the message may or may not
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the message may or may not
 	// have been published, or may be still. It is not sent again: who hears it twice
 	// cannot know that it is one.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown

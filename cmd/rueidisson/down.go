@@ -22,7 +22,7 @@ const answering = 5 * time.Second
 func notInTime(why error, ask func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answering)
 	defer cancel()
-	if err := ask(ctx); err != nil {
+	if err := ask(ctx); unreached(err) {
 		return err
 	}
 	return &ending{code: exitNotAcquired, err: why}
@@ -59,7 +59,7 @@ func (s *server) naming(err error) error {
 
 // unreached reports whether an error is that of a server which was not reached, or has not answered.
 func unreached(err error) bool {
-	if _, answer := rueidis.IsRedisErr(err); answer || err == nil {
+	if err == nil || errors.As(err, new(*rueidis.RedisError)) {
 		return false
 	}
 	var network net.Error

@@ -88,8 +88,8 @@ Environment:
   RUEIDISSON_INSECURE       defaults of --password-file, --cacert, --cert, --key and
                             --insecure
 A password in the arguments is seen by all users of this machine: a variable or a file
-is better. A CMD that the tool starts gets these variables, but no password. With
---export-password it gets RUEIDISSON_PASSWORD, too.
+is better. A CMD that the tool starts gets these variables, also the name of the password's file,
+but no password. With --export-password it gets RUEIDISSON_PASSWORD, too.
 
 Exit codes:
   0    done

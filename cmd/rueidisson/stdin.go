@@ -5,15 +5,17 @@ import (
 	"context"
 	"io"
 	"strings"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // fromStdin is the argument in whose place standard input is read.
 const fromStdin = "-"
 
-// mostLines and longestLine bound what is read ahead of the server. A line that long is
-// refused in any codec.
+// mostLines and mostAhead, in bytes, bound what is read ahead of the server. A line of longestLine is refused in any codec.
 const (
 	mostLines   = 1000
+	mostAhead   = 8 << 20
 	longestLine = 2 << 20
 )
 
@@ -24,15 +26,16 @@ const longestInput = 512 << 20
 func areLines(values []string) bool { return len(values) == 1 && values[0] == fromStdin }
 
 // eachBatch calls do with the lines of standard input, without their line ends, as they come: with
-// all that can be read without a wait, up to mostLines.
+// all that can be read without a wait, up to mostLines and mostAhead.
 func (t *tool) eachBatch(ctx context.Context, do func(lines []string) error) error {
 	lines := make(chan string, mostLines)
+	ahead := semaphore.NewWeighted(mostAhead)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	var unread error
 	go func() { // ends with standard input, or the first line after the end of the command
 		defer close(lines)
-		unread = send(reading, t.stdin, lines)
+		unread = send(reading, t.stdin, lines, ahead)
 	}()
 	for {
 		select {
@@ -40,8 +43,12 @@ func (t *tool) eachBatch(ctx context.Context, do func(lines []string) error) err
 			if !more {
 				return unread
 			}
-			if err := do(append([]string{line}, ready(lines)...)); err != nil {
+			batch := append([]string{line}, ready(lines)...)
+			if err := do(batch); err != nil {
 				return err
+			}
+			for _, line := range batch {
+				ahead.Release(int64(len(line)))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -61,11 +68,14 @@ func (t *tool) eachLine(ctx context.Context, do func(line string) error) error {
 	})
 }
 
-// send sends the lines of in.
-func send(ctx context.Context, in io.Reader, to chan<- string) error {
+// send sends the lines of in, as far as there is room ahead.
+func send(ctx context.Context, in io.Reader, to chan<- string, ahead *semaphore.Weighted) error {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, longestLine)
 	for scan.Scan() {
+		if ahead.Acquire(ctx, int64(len(scan.Bytes()))) != nil {
+			return nil
+		}
 		select {
 		case to <- scan.Text():
 		case <-ctx.Done():

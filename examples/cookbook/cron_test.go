@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
@@ -14,16 +16,28 @@ import (
 func cron(ctx context.Context, c *rueidisson.Client, self string, every time.Duration) error {
 	jobs := reliable.New[time.Time](c, "reports")
 	for {
-		term, err := c.Election("cron").Campaign(ctx, self)
-		if err != nil {
+		err := lead(ctx, c.Election("cron"), self, jobs, every)
+		if ctx.Err() != nil || errors.Is(err, rueidisson.ErrClosed) {
 			return err
 		}
-		err = schedule(term.Context(ctx), jobs, every)
-		err = errors.Join(err, term.Resign(ctx))
-		if ctx.Err() != nil {
-			return err
+		if err == nil {
+			continue // another process leads
+		}
+		log.Println("cron tries again in a second:", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
 		}
 	}
+}
+
+// lead waits until this process is elected, and adds jobs until its term ends.
+func lead(ctx context.Context, el *election.Election, self string, jobs *reliable.Queue[time.Time], every time.Duration) error {
+	term, err := el.Campaign(ctx, self)
+	if err != nil {
+		return err
+	}
+	return errors.Join(schedule(term.Context(ctx), jobs, every), term.Resign(ctx))
 }
 
 // schedule adds jobs until ctx ends, because the program stops or another process leads.

@@ -21,15 +21,14 @@ type Handle struct {
 
 // Lock is what package lock lends. A hold is a *lock.Hold.
 type Lock struct {
-	Resolve    func(opts any) (locking.Ask, error)
-	ResolveTry func(opts any) (locking.Ask, error)
-	Standing   func(hold any) locking.Holding
-	Nest       func(ctx context.Context, hold any, ask locking.Ask) (inner any, live bool, err error)
-	Carried    func(ctx context.Context, e *locking.Engine, name, kind string) (of string, hold any)
-	Tell       func(hold any, to lease.Seat)
-	Bury       func(ctx context.Context, e *locking.Engine, gone, owner string) error
-	Inspect    func(ctx context.Context, e *locking.Engine, name string) (holder any, err error)
-	Unusable   func(e *locking.Engine, name string, err error) any
+	Apply    func(option any, ask *locking.Ask) error
+	Standing func(hold any) locking.Holding
+	Nest     func(ctx context.Context, hold any, ask locking.Ask) (inner any, live bool, err error)
+	Carried  func(ctx context.Context, e *locking.Engine, name, kind string) (of string, hold any)
+	Tell     func(hold any, to lease.Seat)
+	Bury     func(ctx context.Context, e *locking.Engine, gone, owner string) error
+	Inspect  func(ctx context.Context, e *locking.Engine, name string) (holder any, err error)
+	Unusable func(e *locking.Engine, name string, err error) any
 }
 
 // FairLock is what package fairlock lends. A lock is a *fairlock.Lock.
@@ -73,19 +72,25 @@ func Identity(lock any) (e *locking.Engine, key core.Key, is bool) {
 }
 
 // Resolve returns what lock.LockOptions ask for.
-func Resolve[O any](opts []O) (locking.Ask, error) {
-	if len(opts) == 0 {
-		return locking.Ask{}, nil // which stays off the heap
-	}
-	return lock.Resolve(opts)
-}
+func Resolve[O any](opts []O) (locking.Ask, error) { return resolved(locking.Ask{}, opts) }
 
 // ResolveTry returns what lock.TryOptions ask for.
 func ResolveTry[O any](opts []O) (locking.Ask, error) {
+	return resolved(locking.Ask{Bounded: true}, opts)
+}
+
+// resolved applies one option after the other: options that were passed on together would go to the heap.
+func resolved[O any](defaults locking.Ask, opts []O) (locking.Ask, error) {
 	if len(opts) == 0 {
-		return locking.Ask{Bounded: true}, nil
+		return defaults, nil // which stays off the heap
 	}
-	return lock.ResolveTry(opts)
+	ask := defaults
+	for _, o := range opts {
+		if err := lock.Apply(o, &ask); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
 }
 
 // Standing returns what a hold stands on. It is for the package that made the hold.

@@ -16,8 +16,9 @@ import (
 
 var (
 	errNilContext = fmt.Errorf("%w: nil context", core.ErrInvalidArgument)
-	errNilOption  = fmt.Errorf("%w: a nil option", core.ErrInvalidArgument)
-	errNoName     = fmt.Errorf("%w: empty name", core.ErrInvalidArgument)
+	// ErrNilOption refuses an option that is nil.
+	ErrNilOption = fmt.Errorf("%w: a nil option", core.ErrInvalidArgument)
+	errNoName    = fmt.Errorf("%w: empty name", core.ErrInvalidArgument)
 )
 
 // Client is what hands out the engine: *rueidisson.Client, and the engine itself to what objects are made of.
@@ -41,7 +42,7 @@ func Apply[O comparable, C any](c *C, opts []O, apply func(O, *C) error) error {
 	var none O
 	for _, o := range opts {
 		if o == none {
-			return errNilOption
+			return ErrNilOption
 		}
 		if err := apply(o, c); err != nil {
 			return err

@@ -68,7 +68,7 @@ var (
 	// option. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, so that an Add may or may not have added
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, so that an Add may or may not have added
 	// its message: see [Queue.Add]. An Ack with this error goes on until the server has
 	// answered or the lease has ended.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
