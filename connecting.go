@@ -50,7 +50,7 @@ func likelyCause(err error, option rueidis.ClientOption) string {
 
 const noTLS = "the server does not answer by TLS: the port may be one without TLS: use redis://, or no TLSConfig"
 
-// wrongDatabase returns what is wrong with the database of option, if that is what the server says.
+// wrongDatabase explains a server that refuses the database of option; "" for any other refusal.
 func wrongDatabase(reply string, option rueidis.ClientOption) string {
 	switch {
 	case strings.Contains(reply, "DB index is out of range"):

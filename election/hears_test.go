@@ -71,17 +71,24 @@ func TestAnObserverFindsWhatItWasNotToldOf(t *testing.T) {
 	})
 }
 
+// cutOff returns an observer whose connection was cut, the proxy that refuses it another one, and the election by a client
+// that is not cut off.
+func cutOff(t *testing.T) (w *watcher, proxy *redistest.Proxy, el *election.Election) {
+	t.Helper()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	proxy = redistest.NewProxy(t, server.Addr())
+	w = observe(t, open(t, proxy.Addr()).Election(name))
+	w.none()
+	proxy.Refuse()
+	proxy.CutAll()
+	return w, proxy, open(t, server.Addr()).Election(name)
+}
+
 // An observer whose connection was cut hears of what happened meanwhile as soon as
 // it is back.
 func TestAnObserverThatWasCutOffCatchesUp(t *testing.T) {
 	t.Parallel()
-	server, name := redistest.Shared(t), redistest.Name(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	w := observe(t, open(t, proxy.Addr()).Election(name))
-	w.none()
-	el := open(t, server.Addr()).Election(name)
-	proxy.Refuse()
-	proxy.CutAll()
+	w, proxy, el := cutOff(t)
 	term := campaign(t, el, "meanwhile")
 	proxy.Accept()
 	w.value("meanwhile")
@@ -92,13 +99,7 @@ func TestAnObserverThatWasCutOffCatchesUp(t *testing.T) {
 // TestElectionObserveYieldsOneNoticeWhenDisconnectedAndOneWhenBack, and then the leader of meanwhile.
 func TestElectionObserveYieldsOneNoticeWhenDisconnectedAndOneWhenBack(t *testing.T) {
 	t.Parallel()
-	server, name := redistest.Shared(t), redistest.Name(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	w := observe(t, open(t, proxy.Addr()).Election(name))
-	w.none()
-	el := open(t, server.Addr()).Election(name)
-	proxy.Refuse()
-	proxy.CutAll()
+	w, proxy, el := cutOff(t)
 	require.ErrorIs(t, redistest.Done(t, w.notices), election.ErrDisconnected)
 	campaign(t, el, "meanwhile")
 	proxy.Accept()

@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 )
 
-// answering is how long a server has for the answer that decides how a command ends.
+// answering bounds the answer of the server that decides how a command ends.
 const answering = 5 * time.Second
 
 // notInTime returns the ending of a wait whose time is over, for which ask has asked the server once more. A server that

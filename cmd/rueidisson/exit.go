@@ -72,7 +72,7 @@ func failed(err error) error {
 	return &ending{code: code, err: err}
 }
 
-// absentTold is what --json prints of something that is not there.
+// absentTold tells with --json that something is absent.
 type absentTold struct {
 	Name  string `json:"name"`
 	Key   string `json:"key,omitempty"`

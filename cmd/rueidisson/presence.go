@@ -15,7 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/topic"
 )
 
-// looksEvery is how often a stream looks whether its server is there.
+// looksEvery separates the looks of a stream at its server.
 const looksEvery = time.Second
 
 // presence watches whether the server of a stream is there: by looks of its own, and by the notices of the stream.

@@ -22,7 +22,7 @@ func withUnit(text string) string {
 // parseDuration reads a duration, in seconds if it has no unit.
 func parseDuration(text string) (time.Duration, error) { return time.ParseDuration(withUnit(text)) }
 
-// secondsValue is the value of a duration flag that accepts plain seconds.
+// secondsValue accepts plain seconds for a duration flag.
 type secondsValue struct{ pflag.Value }
 
 func (v secondsValue) Set(text string) error { return v.Value.Set(withUnit(text)) }
