@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/pace"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -303,6 +305,40 @@ func TestAWaitOnASilentServerIsNoAnswer(t *testing.T) {
 				require.NotErrorIs(t, err, of.refused)
 			}
 			proxy.Restore()
+		})
+	}
+}
+
+// TestAWaitThatItsContextEndsInAnOutageSaysSo: the error of each waiter of a process is ctx's, and says why the server was
+// not reached.
+func TestAWaitThatItsContextEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, of := range waitables {
+		if of.sleeps || name == "loader" || name == "reliable queue" { // they do not wait for a server, or do not know of it
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Shared(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			key := redistest.Name(t)
+			of.hold(t, waiterProcess(t, server.Addr()), key)
+			p := waiterProcess(t, proxy.Addr())
+			ctx, cancel := context.WithTimeout(t.Context(), pace.Scale(20*time.Second))
+			defer cancel()
+			told := make(chan error, 3)
+			for range cap(told) {
+				go func() { told <- of.wait(ctx, p, key, 0) }() // ends with ctx
+			}
+			time.Sleep(500 * time.Millisecond) // they wait by then, and it does not matter if one does not
+			proxy.Refuse()
+			proxy.CutAll()
+			for range cap(told) {
+				err := <-told
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.ErrorIs(t, err, rueidisson.ErrUnreached)
+			}
+			proxy.Accept()
 		})
 	}
 }

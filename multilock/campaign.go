@@ -82,7 +82,7 @@ func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 			c.young = young
 		}
 		if ctx.Err() != nil {
-			return nil, core.ContextError(ctx)
+			return nil, c.over(ctx)
 		}
 		if b.hopeless() {
 			return nil, b.why()
@@ -92,6 +92,11 @@ func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 			return nil, err
 		}
 	}
+}
+
+// over returns why a wait has ended with ctx.
+func (c *campaign) over(ctx context.Context) error {
+	return c.shared.outage.Because(c.e.Sender, core.ContextError(ctx))
 }
 
 // goesOn reports whether the caller still waits.
@@ -192,7 +197,7 @@ func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{
 	case err == nil:
 		return &answer{i, hold, nil}, nil
 	case ctx.Err() != nil:
-		return nil, core.ContextError(ctx)
+		return nil, c.over(ctx)
 	case !c.goesOn():
 		return nil, c.refusal(b)
 	}
@@ -226,7 +231,7 @@ func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	case <-told:
 	case <-c.whole.Done():
 		if c.ask.Wait == 0 {
-			return core.ContextError(c.whole)
+			return c.over(c.whole)
 		}
 	case <-c.e.Closing():
 	}

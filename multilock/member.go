@@ -21,12 +21,14 @@ type member struct {
 	key core.Key
 }
 
+var errNoLocks = fmt.Errorf("%w: no locks", ErrInvalidArgument)
+
 // membersOf checks what was given as members. They come back in the order in
 // which everybody takes them: that of their names in Redis. Those of one name,
 // on several servers, stay as they were given.
 func membersOf(lockers []lock.Locker) ([]member, error) {
 	if len(lockers) == 0 {
-		return nil, fmt.Errorf("%w: no locks", ErrInvalidArgument)
+		return nil, errNoLocks
 	}
 	members := make([]member, len(lockers))
 	for i, l := range lockers {
@@ -90,6 +92,9 @@ func distinct(members []member) (all []string) {
 func usable(ctx context.Context, members []member) error {
 	if err := object.CheckContext(ctx); err != nil {
 		return err
+	}
+	if len(members) == 0 { // of a value that no constructor has made
+		return errNoLocks
 	}
 	for _, m := range members {
 		if err := m.e.Open(); err != nil {

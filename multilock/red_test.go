@@ -485,3 +485,12 @@ func TestMembersThatDoNotAnswerAreNamed(t *testing.T) {
 	require.NoError(t, take(t, here.red()).Unlock(t.Context()))
 	f.heldOn(0, everyServer...)
 }
+
+// TestLockOfNothingIsRefused: it would be held at once, and keep nobody out.
+func TestLockOfNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := new(multilock.MultiLock).TryLock(t.Context())
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
+	_, err = new(multilock.MultiLock).Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrInvalidArgument)
+}

@@ -190,10 +190,10 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 	if len(c.batch) > 0 && time.Since(c.read) > c.cfg.idle/2 {
 		c.giveBack()
 	}
-	for {
+	for why := error(nil); ; why = err {
 		switch {
 		case ctx.Err() != nil:
-			return it, core.ContextError(ctx)
+			return it, send.Unanswered(ctx, why)
 		case c.h.e.Open() != nil:
 			return it, ErrClosed
 		case len(c.batch) > 0:
@@ -205,8 +205,11 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 		if c.batch, err = c.some(ctx); err == nil {
 			c.got = len(c.batch)
 			c.silence, c.pauses = time.Time{}, 0
-		} else if !c.bears(ctx, err) {
+		} else if !c.bears(ctx, err) && ctx.Err() == nil {
 			return it, err
+		}
+		if err != nil && errors.Is(err, ctx.Err()) {
+			err = why // what has ended is the wait, and no exchange
 		}
 	}
 }

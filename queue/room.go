@@ -123,12 +123,16 @@ func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (i
 	select {
 	case d.first <- struct{}{}:
 	case <-ctx.Done():
-		return 0, core.ContextError(ctx)
+		return 0, d.word.Because(q.h.e.Sender, core.ContextError(ctx))
 	case <-q.h.e.Closing():
 		return 0, ErrClosed
 	}
 	defer func() { <-d.first }()
-	return q.watch(ctx, d, since, words)
+	size, err := q.watch(ctx, d, since, words)
+	if err != nil && ctx.Err() != nil {
+		err = d.word.Because(q.h.e.Sender, err)
+	}
+	return size, err
 }
 
 // watch offers whenever there may be room, unless another who waited has given the server
@@ -146,7 +150,7 @@ func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, wo
 			switch {
 			case errors.Is(err, ErrFull):
 				return -1, false, nil
-			case q.waitsFor(ctx, err):
+			case q.waitsFor(ctx, err), err != nil && ctx.Err() != nil: // which is no answer
 				return -1, false, err
 			}
 			return 0, true, nil

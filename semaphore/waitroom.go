@@ -127,8 +127,8 @@ func (l *lastAnswer) heard(on *wait.Waits, err error) {
 // long as a waiter sleeps, unless an exchange has failed since.
 func (l *lastAnswer) end(on *wait.Waits, err error) error {
 	switch {
-	case l.failure != nil && !errors.Is(err, l.failure):
-		return fmt.Errorf("%w (last answer: %w)", err, l.failure)
+	case l.failure != nil && !errors.Is(err, send.ErrUnreached):
+		return fmt.Errorf("%w: %w: %w", err, send.ErrUnreached, l.failure)
 	case l.failure != nil, l.refusal == nil, on.Mono()-l.when > cmp.Or(on.LongestSleep, send.LongestSleep):
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -82,7 +83,9 @@ func send(ctx context.Context, in io.Reader, to chan<- string, ahead *semaphore.
 			return nil
 		}
 	}
-	if err := scan.Err(); err != nil {
+	if err := scan.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return usage("standard input: a line is longer than %d bytes", longestLine)
+	} else if err != nil {
 		return usage("standard input: %v", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package locking
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 
@@ -81,13 +82,15 @@ func (l *local) outage() *send.Outage {
 // ended returns the error of a wait for the lock that ended with err. Where a hold of
 // this process is in the way, there is no need of the server's word.
 func (l *local) ended(e *Engine, err error) error {
-	if !errors.Is(err, core.ErrWaitOver) {
-		return err
-	}
-	if l.holds() {
+	switch over := errors.Is(err, core.ErrWaitOver); {
+	case over && l.holds():
 		return core.ErrNotAcquired
+	case over:
+		return l.word.Load().Ended(e.Sender, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return l.word.Load().Because(e.Sender, err)
 	}
-	return l.word.Load().Ended(e.Sender, err)
+	return err
 }
 
 // holds reports whether this process has a hold. Of shared ones it may have several,

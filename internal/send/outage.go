@@ -143,6 +143,21 @@ func Unanswered(ctx context.Context, why error) error {
 	return fmt.Errorf("%w: %w: %w", core.ContextError(ctx), ErrUnreached, why)
 }
 
+// Because adds to the error of a wait that its context has ended why the server was not reached, if the last exchange
+// has failed.
+func (o *Outage) Because(s *Sender, err error) error {
+	if o == nil || !o.failing.Load() || errors.Is(err, ErrUnreached) {
+		return err
+	}
+	now := s.Now().Mono
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.times == 0 || now-o.failed > s.stale() {
+		return err
+	}
+	return fmt.Errorf("%w: %w: %w", err, ErrUnreached, o.why)
+}
+
 // Refusal returns the error of a try that does not wait and is refused in this process,
 // since another asks or holds: the last failure if the server is not reached.
 func (o *Outage) Refusal() error {
@@ -179,5 +194,5 @@ func (s *Sender) Bear(ctx context.Context, o *Outage, name string, poke <-chan s
 	case errors.Is(err, ctx.Err()):
 		return err
 	}
-	return fmt.Errorf("%w (last answer: %w)", over, err)
+	return fmt.Errorf("%w: %w: %w", over, ErrUnreached, err)
 }

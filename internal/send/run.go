@@ -220,7 +220,7 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 		err = fmt.Errorf("%w: %w", core.ErrSlotMoving, err)
 	}
 	if ctx.Err() != nil && classify(err) != final {
-		err = fmt.Errorf("%w (last answer: %w)", core.ContextError(ctx), err)
+		err = Unanswered(ctx, err)
 	}
 	switch {
 	case unknown && reads:

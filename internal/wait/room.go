@@ -35,8 +35,9 @@ type Room[H comparable] struct {
 	When   time.Duration       // that answer came
 
 	got      H
-	failure  error     // what the last head met for as long as a wait bears it
-	listener *Listener // of the first waiter that has to wait
+	outage   *send.Outage // of the last head that had to wait
+	failure  error        // what the last head met for as long as a wait bears it
+	listener *Listener    // of the first waiter that has to wait
 }
 
 // Member is one goroutine that waits in a room.
@@ -95,7 +96,7 @@ func (r *Room[H]) watch(ctx context.Context, m Member[H], heir bool) error {
 	var err error
 	if left <= 0 {
 		if listens || r.On.Subscribed(channel) {
-			of.By, of.Channels = r.listen(), []pubsub.Channel{r.On.Channel(channel)}
+			of.By, of.Channels, of.Outage = r.listen(), []pubsub.Channel{r.On.Channel(channel)}, r.bears()
 			return r.On.Watch(ctx, of)
 		}
 		var done bool
@@ -103,11 +104,19 @@ func (r *Room[H]) watch(ctx context.Context, m Member[H], heir bool) error {
 			return nil
 		}
 	}
-	of.By, of.Channels = r.listen(), []pubsub.Channel{r.On.Channel(channel)}
+	of.By, of.Channels, of.Outage = r.listen(), []pubsub.Channel{r.On.Channel(channel)}, r.bears()
 	if send.Transient(err) && r.HeadServed() { // during the look, when there was no listener to poke
 		return nil
 	}
 	return r.On.WatchOn(ctx, of, left, err)
+}
+
+// bears returns the outage of a head that begins to wait, of which those behind it are told when they leave.
+func (r *Room[H]) bears() *send.Outage {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.outage = new(send.Outage)
+	return r.outage
 }
 
 // listen returns the listener of the room, and makes it if there is none.
@@ -168,10 +177,11 @@ func (r *Room[H]) Await(ctx context.Context, w *handover.Waiter[H], m Member[H],
 			waits = false
 		}
 	}
-	ended := core.ContextError(ctx)
 	r.Mu.Lock()
 	turn, came := r.Queue.Leave(w)
+	outage := r.outage
 	r.Mu.Unlock()
+	ended := outage.Because(r.On.Sender, core.ContextError(ctx))
 	switch {
 	case !came, turn.Refused:
 		return ended

@@ -109,11 +109,18 @@ func (w *Waits) ListenIfStanding(ctx context.Context, r *Listener, channels []pu
 	_ = r.open(bounded, w.Hub, channels) // else the wait will
 }
 
-// after goes on behind a look.
+// after goes on behind a look. The error of a wait that ctx ends says whether the server was reached.
 func (w *watch) after(ctx context.Context, left time.Duration, err error) error {
 	if w.outage = w.Outage; w.outage == nil {
 		w.outage = new(send.Outage)
 	}
+	if err = w.goOn(ctx, left, err); err != nil && ctx.Err() != nil {
+		err = w.deaf.Because(w.on.Sender, w.outage.Because(w.on.Sender, err))
+	}
+	return err
+}
+
+func (w *watch) goOn(ctx context.Context, left time.Duration, err error) error {
 	for {
 		if err == nil {
 			w.outage.Refused(w.on.Sender)
