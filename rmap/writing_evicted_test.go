@@ -32,7 +32,7 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 					s, began, open := newBehindMap(), make(chan int64, 100), make(chan struct{})
 					s.fences = true // a writer outlives its turn, and comes when the next one does
 					name := cacheNamed(t, raw)
-					m := loadKinds[kind](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), name)
+					m := loadKinds[kind](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }), name)
 					w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
 						token, _ := fence.FromContext(ctx)
 						began <- token.Number()
