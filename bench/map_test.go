@@ -118,10 +118,10 @@ type mapImpl struct {
 	c   *rueidisson.Client
 	raw rueidis.Client
 	of  func(m, ids *rmap.Map[string, string]) call
-	opt []rmap.Option
+	opt []rmap.MapOption
 }
 
-func mapped(of func(m, ids *rmap.Map[string, string]) call, opts ...rmap.Option) func(addr string) (impl, error) {
+func mapped(of func(m, ids *rmap.Map[string, string]) call, opts ...rmap.MapOption) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		raw, err := rueidis.NewClient(connection(addr))
 		if err != nil {

@@ -68,7 +68,7 @@ func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *rmap.Near[
 	if err := fill(s.Client(t), "near"); err != nil {
 		t.Fatal(err)
 	}
-	var opts []rmap.Option
+	var opts []rmap.MapOption
 	var near []rmap.NearOption
 	if announced {
 		opts, near = append(opts, rmap.WithAnnounce()), append(near, rmap.WithAnnounced())

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding"
+	"fmt"
 	"reflect"
 	"unsafe"
 )
@@ -65,26 +66,36 @@ func Encode[T any](c Codec[T], v T) (string, error) {
 }
 
 // Decode returns the value of what a reply has. It copies nothing where the text is
-// the value.
-func Decode[T any](c Codec[T], s string) (T, error) {
-	if m, ours := c.(*made[T]); ours {
-		return m.read(s)
+// the value. Its error names T and the codec, and wraps the codec's own.
+func Decode[T any](c Codec[T], s string) (v T, err error) {
+	m, ours := c.(*made[T])
+	if ours {
+		v, err = m.read(s)
+	} else {
+		v, err = c.Decode([]byte(s))
 	}
-	return c.Decode([]byte(s))
+	switch {
+	case err == nil:
+		return v, nil
+	case ours:
+		return v, fmt.Errorf("no %v in %v: %w", reflect.TypeFor[T](), m.family, err)
+	}
+	return v, fmt.Errorf("no %v for a %T: %w", reflect.TypeFor[T](), c, err)
 }
 
 // made is a codec of this package.
 type made[T any] struct {
-	shape shape
-	form  form
-	to    format
-	same  bool // a string whose bytes are its own
-	err   error
+	family Family
+	shape  shape
+	form   form
+	to     format
+	same   bool // a string whose bytes are its own
+	err    error
 }
 
 func build[T any](f Family, key bool) *made[T] {
 	t := reflect.TypeFor[T]()
-	m := &made[T]{shape: shapeOf(t), to: f.format()}
+	m := &made[T]{family: f, shape: shapeOf(t), to: f.format()}
 	if m.to == nil {
 		m.err = optionf("no codec family for %v", t)
 		return m

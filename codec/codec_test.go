@@ -2,6 +2,8 @@ package codec_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 
@@ -118,3 +120,33 @@ func TestADecodeErrorSaysWhereAndWhyButNotWhat(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 	assert.EqualError(t, err, `"orders", key "a": 7 bytes that cannot be decoded: 7 bytes that are no msgpack integer in range`)
 }
+
+type weekday int
+
+func (*weekday) UnmarshalJSON([]byte) error { return errNoWeekday }
+
+var errNoWeekday = errors.New("no weekday")
+
+// TestDecodeNamesTheTypeAndTheCodec, and what the codec itself says can be unwrapped.
+func TestDecodeNamesTheTypeAndTheCodec(t *testing.T) {
+	t.Parallel()
+	type product struct{ Price int }
+	_, err := codec.Decode(codec.For[product](codec.JSON), `{"Price":"secret"}`)
+	var own *json.UnmarshalTypeError
+	require.ErrorAs(t, err, &own)
+	require.ErrorContains(t, err, "no codec_test.product in json: ")
+	require.NotContains(t, err.Error(), "secret")
+	_, err = codec.Decode(codec.For[struct{ Day weekday }](codec.JSON), `{"Day":1}`)
+	require.ErrorIs(t, err, errNoWeekday)
+	_, err = codec.Decode(codec.For[int](codec.Text), "secret")
+	require.ErrorContains(t, err, "no int in text: ")
+	require.NotContains(t, err.Error(), "secret")
+	_, err = codec.Decode[int](broken{}, "1")
+	require.ErrorIs(t, err, errNoWeekday)
+	require.ErrorContains(t, err, "no int for a codec_test.broken: ")
+}
+
+type broken struct{}
+
+func (broken) Append(dst []byte, _ int) ([]byte, error) { return dst, nil }
+func (broken) Decode([]byte) (int, error)               { return 0, errNoWeekday }

@@ -23,7 +23,7 @@
 // Keys are [Text] unless something else is said, so Java's map of text keys and
 // JSON values has new CompositeCodec(StringCodec.INSTANCE, new
 // TypedJsonJacksonCodec(K.class, V.class)), and its default, Kryo5Codec for both,
-// is [Kryo5] for both.
+// is [Kryo5] for both: rmap.WithCodecs(codec.Kryo5, codec.Kryo5).
 //
 // # Keys
 //

@@ -43,8 +43,8 @@ type shared struct {
 	find       func(ctx context.Context, t *testing.T, c *rueidisson.Client, name string)
 }
 
-func entry[K comparable, V any](java string, f codec.Family, k K, key peer.Datum, v V, value peer.Datum, opts ...rmap.Option) shared {
-	opts = append([]rmap.Option{rmap.WithCodec(f)}, opts...)
+func entry[K comparable, V any](java string, f codec.Family, k K, key peer.Datum, v V, value peer.Datum, opts ...rmap.MapOption) shared {
+	opts = append([]rmap.MapOption{rmap.WithCodecs(f, f)}, opts...)
 	return shared{
 		java: java, key: key, value: value,
 		put: func(ctx context.Context, c *rueidisson.Client, name string) error {

@@ -354,7 +354,7 @@ func streamsOfAnyCodec(t *testing.T, w *world) {
 		theirs string
 		family codec.Family
 	}{{"TypedJson:java.lang.String/java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
-		mine := queue.NewStream[string, string](l.client, l.name, queue.WithCodec(c.family))
+		mine := queue.NewStream[string, string](l.client, l.name, queue.WithCodecs(c.family, c.family))
 		theirs := w.java.Stream(l.name, l.name, c.theirs)
 		want := map[string]string{"a": "1", "<&>é🙂\n": "<&>é🙂\n"}
 		_, err := mine.Add(l.ctx, want)

@@ -54,18 +54,21 @@ func (w *world) forgetting(t *testing.T, name string) {
 var loadedKinds = []string{"loadedmap", "loadedcache"}
 
 // loadedMap is of one kind; that of a cache takes the lock of the entry unless it is told otherwise.
-func (w *world) loadedMap(t *testing.T, kind string, opts ...rmap.Option) *loadedMap {
+func (w *world) loadedMap(t *testing.T, kind string, opts ...rmap.MapOption) *loadedMap {
 	t.Helper()
 	name := redistest.Name(t)
 	m := &loadedMap{world: w, t: t, ctx: within(t), began: make(chan struct{}, 10), open: make(chan string)}
 	m.theirs = w.java.StoredMap(kind, name, name, "String")
 	m.cache = w.java.MapCache(name, name, "String")
 	c := w.client(t, answersMayTakeLong)
-	opts = append(opts, rmap.WithCodec(codec.Text))
 	if kind == "loadedmap" {
-		m.mine = rmap.NewLoading(rmap.New[string, string](c, name, opts...), m.load)
+		m.mine = rmap.NewLoading(rmap.New[string, string](c, name, append(opts, rmap.WithCodec(codec.Text))...), m.load)
 	} else {
-		m.mine = rmap.NewLoading(rmap.NewCache[string, string](c, name, opts...), m.load)
+		cached := []rmap.CacheOption{rmap.WithCodec(codec.Text)}
+		for _, o := range opts {
+			cached = append(cached, o)
+		}
+		m.mine = rmap.NewLoading(rmap.NewCache[string, string](c, name, cached...), m.load)
 	}
 	w.forgetting(t, name)
 	t.Cleanup(func() { // Java sweeps no more

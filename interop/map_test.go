@@ -44,7 +44,7 @@ type sharedMap struct {
 	theirs peer.Map
 }
 
-func (w *world) sharedMap(t *testing.T, opts ...rmap.Option) *sharedMap {
+func (w *world) sharedMap(t *testing.T, opts ...rmap.MapOption) *sharedMap {
 	t.Helper()
 	m := &sharedMap{world: w, t: t, ctx: within(t)}
 	name := redistest.Name(t)

@@ -143,7 +143,8 @@
 // # Elements
 //
 // They are msgpack unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say
-// otherwise; both sides must use the same codec, since nothing in Redis names it.
+// otherwise; both sides must use the same codec, since nothing in Redis names it. The
+// fields of a [Stream] are text unless [WithFieldCodec] or [WithCodecs] say otherwise.
 // What another codec has written comes as a *[codec.DecodeError] with its bytes,
 // as it is off the queue already, and the others are read.
 //
@@ -152,6 +153,7 @@
 //	elements of codec.JSON                 new TypedJsonJacksonCodec(T.class)
 //	scalars of codec.Msgpack               new MsgPackJacksonCodec()
 //	WithCodec(codec.Kryo5), of scalars     Redisson's default, Kryo5Codec
+//	WithCodecs(f, f), of a stream          one codec for fields and values
 //
 // # The operations of Redisson
 //

@@ -101,7 +101,7 @@ func TestGroupMessageThatDoesNotDecode(t *testing.T) {
 		dropDead(t, raw, s)
 		id := add(t, s, "no number")
 		add(t, s, "7")
-		g := NewStream[string, int](engineOn(t, raw), s.Name(), WithCodec(codec.JSON), WithFieldCodec(codec.Key[string]())).Group("g")
+		g := NewStream[string, int](engineOn(t, raw), s.Name(), WithCodec(codec.JSON)).Group("g")
 		n := 0
 		for m, err := range g.Messages(within(t), "c") {
 			if n++; n == 1 {

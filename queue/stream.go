@@ -56,8 +56,8 @@ func NewStream[K comparable, V any](c Client, name string, opts ...Option) *Stre
 // fieldsOf returns the codec of the names of fields.
 func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 	of := codec.Key[K]()
-	if c.family != nil {
-		of = codec.KeyOf[K](*c.family)
+	if c.names != nil {
+		of = codec.KeyOf[K](*c.names)
 	}
 	of, err := core.Given(c.fields, of)
 	if err != nil {

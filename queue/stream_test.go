@@ -748,7 +748,7 @@ func TestASilentServerUnderConsumers(t *testing.T) {
 	proxy.Accept()
 }
 
-// TestCodecsOfStreams are those of maps: fields are text, unless one codec is for all.
+// TestCodecsOfStreams are those of maps: WithCodec is that of values, and fields are text.
 func TestCodecsOfStreams(t *testing.T) {
 	t.Parallel()
 	raw := miniredisClient(t)
@@ -759,7 +759,8 @@ func TestCodecsOfStreams(t *testing.T) {
 	}{
 		{nil, map[string]string{"7": "\x01"}},
 		{[]Option{WithCodec(codec.JSON)}, map[string]string{"7": "1"}},
-		{[]Option{WithCodec(codec.Msgpack)}, map[string]string{"\x07": "\x01"}},
+		{[]Option{WithCodecs(codec.Msgpack, codec.JSON)}, map[string]string{"\x07": "1"}},
+		{[]Option{WithCodecs(codec.Msgpack, codec.JSON), WithCodec(codec.Msgpack)}, map[string]string{"\x07": "\x01"}},
 		{[]Option{WithFieldCodec(codec.KeyOf[int](codec.Msgpack)), WithValueCodec(codec.For[int](codec.Text))}, map[string]string{"\x07": "1"}},
 	} {
 		s := NewStream[int, int](e, named(t, raw), c.opts...)

@@ -23,7 +23,7 @@ func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	e := engineOn(t, user)
-	for _, opts := range [][]Option{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
+	for _, opts := range [][]TTLMapOption{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
 		m := NewTTLMap[string, int](e, "orders:1", opts...)
 		for name, op := range natives {
 			require.NoError(t, op(t.Context(), m), name)

@@ -28,7 +28,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	e := engineOn(t, user)
-	for _, opts := range [][]Option{{WithCodec(codec.Text)}, {WithCodec(codec.Text), WithRequestIDs(), WithEntryLock()}} {
+	for _, opts := range [][]MapOption{{WithCodec(codec.Text)}, {WithCodec(codec.Text), WithRequestIDs(), WithEntryLock()}} {
 		m := New[string, int](e, "orders:1", opts...)
 		for name, op := range operations {
 			require.NoError(t, m.Put(t.Context(), "k", 1))
@@ -44,7 +44,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		_, err = m.Remove(t.Context(), "f") // which is none of m's
 		require.NoError(t, err)
 	}
-	for _, opts := range [][]Option{{WithTTL(time.Hour), WithMaxIdle(time.Hour)}, {WithRequestIDs()}} {
+	for _, opts := range [][]CacheOption{{WithTTL(time.Hour), WithMaxIdle(time.Hour)}, {WithRequestIDs()}} {
 		m := NewCache[string, int](e, "orders:2", append(opts, WithCodec(codec.Text))...)
 		for _, by := range []Order{LRU, LFU} {
 			require.NoError(t, m.SetMaxSize(t.Context(), 2, by))

@@ -31,9 +31,8 @@ func (a addend) command() *scripts.Command {
 }
 
 // Add adds delta to the value of k in one step on the server, and returns the
-// sum. No value is 0. The map's values are text: [WithCodec] or
-// rueidisson.WithCodec with [codec.Text], or [WithValueCodec] with a codec of
-// it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrInvalidArgument],
+// sum. No value is 0. The map needs values that are text: [WithCodec] or
+// rueidisson.WithCodec with [codec.Text]. Integers are those of 64 bits; a sum that N cannot hold is an [ErrInvalidArgument],
 // and nothing was changed. The entry keeps its times, unless the call or the handle
 // gives others.
 //
@@ -72,7 +71,7 @@ func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (
 // addend returns delta as the server adds it.
 func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 	if !codec.IsText(m.values) {
-		return by, fmt.Errorf("%w: only text can be added to, and the values of this map are written otherwise: see codec.Text", ErrInvalidArgument)
+		return by, fmt.Errorf("%w: the server adds to numbers that are text, and this map writes %v otherwise: make it with rmap.WithCodec(codec.Text)", ErrInvalidArgument, reflect.TypeFor[V]())
 	}
 	v := reflect.ValueOf(delta)
 	switch {

@@ -144,13 +144,11 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		var none context.Context
 		require.ErrorIs(t, op(none, good, "k", 1), ErrInvalidArgument, name)
 		for what, bad := range map[string]*Map[string, int]{
-			"empty name":        New[string, int](e, ""),
-			"a nil option":      New[string, int](e, "m", nil),
-			"no codec family":   New[string, int](e, "m", WithCodec(codec.Family{})),
-			"nil codec":         New[string, int](e, "m", WithValueCodec[int](nil)),
-			"another type":      New[string, int](e, "m", WithValueCodec(codec.For[string](codec.Text))),
-			"a time to live":    New[string, int](e, "m", WithTTL(time.Second)),
-			"what entries have": New[string, int](e, "m", WithKeepTTL()),
+			"empty name":      New[string, int](e, ""),
+			"a nil option":    New[string, int](e, "m", nil),
+			"no codec family": New[string, int](e, "m", WithCodec(codec.Family{})),
+			"nil codec":       New[string, int](e, "m", WithValueCodec[int](nil)),
+			"another type":    New[string, int](e, "m", WithValueCodec(codec.For[string](codec.Text))),
 		} {
 			require.ErrorIs(t, op(t.Context(), bad, "k", 1), ErrInvalidArgument, "%s: %s", name, what)
 		}

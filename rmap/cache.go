@@ -23,9 +23,9 @@ type Cache[K comparable, V any] struct {
 }
 
 // NewCache returns a handle on the cache of that name, a map whose entries expire on every server.
-func NewCache[K comparable, V any](c Client, name string, opts ...Option) *Cache[K, V] {
+func NewCache[K comparable, V any](c Client, name string, opts ...CacheOption) *Cache[K, V] {
 	e := c.Engine()
-	m := newHandle[K, V](e, "cache", name, func(lifetime) error { return nil }, opts)
+	m := newHandle[K, V](e, "cache", name, nil, opts)
 	on := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
 	on.n.Announced = m.cfg.announce
 	m.store, m.keysOf = on, objectOf

@@ -41,7 +41,7 @@ func TestModelOfACacheAsAMap(t *testing.T) {
 	t.Logf("seed %d", seed)
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		text := WithCodec(codec.Text)
-		for name, opts := range map[string][]Option{
+		for name, opts := range map[string][]CacheOption{
 			"plain": {text}, "with ids": {text, WithRequestIDs(), WithTTL(time.Hour)}, "bounded": {text, WithTTL(time.Hour), WithMaxIdle(time.Hour)}, "bounded by bytes": {text, WithTTL(time.Hour)},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -24,10 +24,10 @@ import (
 )
 
 // cacheOn is a cache of text on a clock that is moved by hand.
-func cacheOn(t testing.TB, raw rueidis.Client, opts ...Option) (*Cache[string, string], *handClock) {
+func cacheOn(t testing.TB, raw rueidis.Client, opts ...CacheOption) (*Cache[string, string], *handClock) {
 	t.Helper()
 	at := newHandClock()
-	opts = append([]Option{WithCodec(codec.Text)}, opts...)
+	opts = append([]CacheOption{WithCodec(codec.Text)}, opts...)
 	return NewCache[string, string](engineOn(t, raw, at.on), cacheNamed(t, raw), opts...), at
 }
 
@@ -415,7 +415,7 @@ func TestWhatACacheRefuses(t *testing.T) {
 	m := NewCache[string, int](e, "m")
 	proxy.ResetLog()
 	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, core.LongestLease + 1, math.MaxInt64} {
-		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)}[btoi(d == 0):] { // WithTTL(0) is no end
+		for _, opt := range []IdleOption{WithTTL(d), WithMaxIdle(d)}[btoi(d == 0):] { // WithTTL(0) is no end
 			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrInvalidArgument, d)
 			_, err := m.Touch(t.Context(), "k", opt)
 			require.ErrorIs(t, err, ErrInvalidArgument, d)
@@ -431,7 +431,7 @@ func TestWhatACacheRefuses(t *testing.T) {
 	require.ErrorIs(t, m.SetMaxSize(t.Context(), 1, Order(2)), ErrInvalidArgument)
 	require.ErrorIs(t, m.SetMaxBytes(t.Context(), -1, LRU), ErrInvalidArgument)
 	require.ErrorIs(t, m.SetMaxBytes(t.Context(), 1, Order(2)), ErrInvalidArgument)
-	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrInvalidArgument)
+	require.ErrorIs(t, New[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrInvalidArgument)
 	require.ErrorIs(t, NewTTLMap[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrInvalidArgument)
 	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrInvalidArgument)
 	var none context.Context
@@ -531,7 +531,7 @@ func TestALostReplyOfACache(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
 				key := cacheNamed(t, raw)
-				opts, sends := []Option{text}, c.sends
+				opts, sends := []CacheOption{text}, c.sends
 				if ids {
 					opts = append(opts, WithRequestIDs())
 					if c.ids != nil {
@@ -687,7 +687,7 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 	r := redistest.RecordScripts(t, miniredisClient(t))
 	e := engineOn(t, r)
 	for _, name := range []string{"cache", "{u1}:cache", "a{b}c"} {
-		for _, opts := range [][]Option{{}, {WithRequestIDs()}} {
+		for _, opts := range [][]CacheOption{{}, {WithRequestIDs()}} {
 			m := NewCache[string, int](e, name, append(opts, WithCodec(codec.Text), WithTTL(time.Hour), WithMaxIdle(time.Hour))...)
 			for op, do := range map[string]func() error{
 				"put":      func() error { return m.Put(t.Context(), "k", 1) },

@@ -21,7 +21,7 @@ import (
 func asMap(m *Cache[string, int]) *Map[string, int] { return &Map[string, int]{wholeOf(m.m)} }
 
 // perishable has all entries of a handle end, but not in a test.
-var perishable = []Option{WithTTL(time.Hour), WithMaxIdle(time.Hour)}
+var perishable = []CacheOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}
 
 func TestACacheOnACluster(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func expires(t *testing.T, m *Cache[string, int]) {
 func TestHistoriesOfACacheAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	for name, opts := range map[string][]Option{"without ids": nil, "with ids": {WithRequestIDs()}} {
+	for name, opts := range map[string][]CacheOption{"without ids": nil, "with ids": {WithRequestIDs()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for i := range redistest.Count(t, 3, 300) {
@@ -145,7 +145,7 @@ func TestHistoriesOfACacheAreLinearizable(t *testing.T) {
 	}
 }
 
-func runCacheHistory(t *testing.T, server *redistest.Server, bounded bool, opts []Option) *history {
+func runCacheHistory(t *testing.T, server *redistest.Server, bounded bool, opts []CacheOption) *history {
 	t.Helper()
 	raw := server.Client(t)
 	key := cacheNamed(t, raw)

@@ -21,7 +21,7 @@ var soon = redistest.Soon
 func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, nil }
 
 // fresh is a map of this test, and its client.
-func fresh(t *testing.T, opts ...Option) (*Map[string, int], *locking.Engine) {
+func fresh(t *testing.T, opts ...MapOption) (*Map[string, int], *locking.Engine) {
 	t.Helper()
 	raw := redistest.Shared(t).Client(t)
 	e := engineOn(t, raw)
@@ -36,7 +36,7 @@ func behind(m *Map[string, int], e entry) int {
 
 func TestNoComputeIsLost(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]Option{
+	for name, opts := range map[string][]MapOption{
 		"plain": nil, "with ids": {WithRequestIDs()}, "with the entry's lock": {WithEntryLock()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestAPanicIsItsCallersAlone(t *testing.T) {
 // turn do not notice.
 func TestAFunctionThatEndsItsGoroutineEndsItsCallers(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]Option{"plain": nil, "with the entry's lock": {WithEntryLock()}} {
+	for name, opts := range map[string][]MapOption{"plain": nil, "with the entry's lock": {WithEntryLock()}} {
 		for wait, ctx := range map[string]context.Context{"for ever": context.Background(), "at most": t.Context()} {
 			t.Run(name+", "+wait, func(t *testing.T) {
 				t.Parallel()

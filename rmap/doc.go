@@ -34,8 +34,8 @@
 //
 // # Keys and values
 //
-// Two keys are one key when their bytes are. So keys are text unless they are
-// given a codec: strings as they are, integers in decimal, and what has
+// Two keys are one key when their bytes are. So keys are text unless
+// [WithKeyCodec] or [WithCodecs] say otherwise: strings as they are, integers in decimal, and what has
 // MarshalText; floats, interfaces and pointers are refused. Values are msgpack
 // unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise. What
 // another codec has written is an [ErrDecode], not a wrong value, and the other
@@ -77,10 +77,10 @@
 //
 //	here                                                   there
 //	WithCodec(codec.Text)                                  StringCodec.INSTANCE
-//	values of codec.JSON, keys as they are                 new CompositeCodec(StringCodec.INSTANCE, new TypedJsonJacksonCodec(String.class, V.class))
-//	scalars of codec.Msgpack, keys as they are             new CompositeCodec(StringCodec.INSTANCE, new MsgPackJacksonCodec())
-//	WithCodec(codec.Kryo5), of scalars                     Redisson's default, Kryo5Codec
-//	WithCodec(codec.JSON)                                  new TypedJsonJacksonCodec(K.class, V.class)
+//	WithCodec(codec.JSON)                                  new CompositeCodec(StringCodec.INSTANCE, new TypedJsonJacksonCodec(String.class, V.class))
+//	WithCodec(codec.Msgpack), of scalars                   new CompositeCodec(StringCodec.INSTANCE, new MsgPackJacksonCodec())
+//	WithCodecs(codec.Kryo5, codec.Kryo5), of scalars       Redisson's default, Kryo5Codec
+//	WithCodecs(codec.JSON, codec.JSON)                     new TypedJsonJacksonCodec(K.class, V.class)
 //
 // Traps, each seen:
 //

@@ -39,17 +39,17 @@ type timedMap interface {
 }
 
 // onLooking runs a test on every kind of map, each of its own name.
-func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...Option) {
+func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...MapOption) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	opts = append([]Option{WithCodec(textFamily)}, opts...)
+	opts = append([]MapOption{WithCodec(textFamily)}, opts...)
 	for kind, of := range map[string]func(t *testing.T, e *locking.Engine) looking{
 		"map": func(t *testing.T, e *locking.Engine) looking { return New[string, int](e, named(t, raw), opts...) },
 		"native": func(t *testing.T, e *locking.Engine) looking {
-			return NewTTLMap[string, int](e, named(t, raw), opts...)
+			return NewTTLMap[string, int](e, named(t, raw), as[TTLMapOption](opts)...)
 		},
 		"cache": func(t *testing.T, e *locking.Engine) looking {
-			return NewCache[string, int](e, cacheNamed(t, raw), opts...)
+			return NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](opts)...)
 		},
 		"sharded": func(t *testing.T, e *locking.Engine) looking {
 			m := NewSharded[string, int](e, redistest.Name(t), 3, opts...)
@@ -69,14 +69,14 @@ func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...Option)
 func onTimed(t *testing.T, test func(t *testing.T, m timedMap)) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
-		opts = append([]Option{WithCodec(textFamily)}, opts...)
+	for name, opts := range map[string][]MapOption{"": nil, " with ids": {WithRequestIDs()}} {
+		opts = append([]MapOption{WithCodec(textFamily)}, opts...)
 		for kind, of := range map[string]func(t *testing.T, e *locking.Engine) timedMap{
 			"native": func(t *testing.T, e *locking.Engine) timedMap {
-				return NewTTLMap[string, int](e, named(t, raw), opts...)
+				return NewTTLMap[string, int](e, named(t, raw), as[TTLMapOption](opts)...)
 			},
 			"cache": func(t *testing.T, e *locking.Engine) timedMap {
-				return NewCache[string, int](e, cacheNamed(t, raw), opts...)
+				return NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](opts)...)
 			},
 		} {
 			t.Run(kind+name, func(t *testing.T) {

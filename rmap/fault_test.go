@@ -100,7 +100,7 @@ func TestALostReply(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
 				key := named(t, raw)
-				opts, sends := []Option{WithCodec(codec.Text)}, c.sends
+				opts, sends := []MapOption{WithCodec(codec.Text)}, c.sends
 				if ids {
 					opts, sends = append(opts, WithRequestIDs()), c.ids
 				}

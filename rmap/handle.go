@@ -32,7 +32,7 @@ type handle[K comparable, V any] struct {
 	ready func(ctx context.Context) error
 	// beside is how many bytes go out with a key, and with a value, as one argument.
 	beside struct{ key, value int }
-	// can refuses lifetimes of entries that this kind of map has none of.
+	// can refuses lifetimes that entries of this kind of map cannot have; nil: they can have all.
 	can func(lifetime) error
 
 	keys   codec.Codec[K]
@@ -40,14 +40,17 @@ type handle[K comparable, V any] struct {
 	text   bool // values are text, which reads the header of a cache's value without an error
 }
 
+// applied is an option of one of the kinds.
+type applied interface {
+	comparable
+	applyHandle(*config) error
+}
+
 // newHandle checks what a handle is made with, and asks nobody. The store is
 // made of what it then knows.
-func newHandle[K comparable, V any](e *locking.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
+func newHandle[K comparable, V any, O applied](e *locking.Engine, kind, name string, can func(lifetime) error, opts []O) *handle[K, V] {
 	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: func(key string) []string { return []string{key} }, can: can}
-	if m.cfg, m.bad = object.Options(config{}, opts, Option.applyHandle); m.bad == nil {
-		m.bad = can(m.cfg.entries)
-	}
-	if m.bad == nil {
+	if m.cfg, m.bad = object.Options(config{}, opts, O.applyHandle); m.bad == nil {
 		m.bad = m.chooseCodecs()
 	}
 	m.bad = cmp.Or(m.bad, object.CheckName(e, m.key))
@@ -123,7 +126,7 @@ func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
 		return m.cfg.entries, nil
 	}
 	l, err := object.Options(m.cfg.entries, opts, PutOption.applyPut)
-	if err == nil {
+	if err == nil && m.can != nil {
 		err = m.can(l)
 	}
 	return l, err

@@ -162,21 +162,21 @@ func randomInput() input {
 // that use the same few entries.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	plain := func(e *locking.Engine, key string, opts ...Option) *Map[string, int] {
+	plain := func(e *locking.Engine, key string, opts ...MapOption) *Map[string, int] {
 		return New[string, int](e, key, opts...)
 	}
-	native := func(e *locking.Engine, key string, opts ...Option) *Map[string, int] {
-		return &Map[string, int]{NewTTLMap[string, int](e, key, append(opts, WithTTL(time.Hour))...).wholeMap}
+	native := func(e *locking.Engine, key string, opts ...MapOption) *Map[string, int] {
+		return &Map[string, int]{NewTTLMap[string, int](e, key, append(as[TTLMapOption](opts), WithTTL(time.Hour))...).wholeMap}
 	}
 	for name, c := range map[string]struct {
-		of      func(e *locking.Engine, key string, opts ...Option) *Map[string, int]
+		of      func(e *locking.Engine, key string, opts ...MapOption) *Map[string, int]
 		version string
-		opts    []Option
+		opts    []MapOption
 	}{
 		"without ids":         {plain, "7.0", nil},
-		"with ids":            {plain, "7.0", []Option{WithRequestIDs()}},
+		"with ids":            {plain, "7.0", []MapOption{WithRequestIDs()}},
 		"native, without ids": {native, "8.0", nil},
-		"native, with ids":    {native, "8.0", []Option{WithRequestIDs()}},
+		"native, with ids":    {native, "8.0", []MapOption{WithRequestIDs()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

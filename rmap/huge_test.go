@@ -75,16 +75,16 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 	client, proxy := through(t, redistest.Shared(t, redistest.Version("8.0")))
 	e := engineOn(t, client)
 	ctx := t.Context()
-	opts := []Option{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
+	opts := []MapOption{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
 	name := redistest.Name(t)
-	c := NewCache[int, int](e, name, opts...)
+	c := NewCache[int, int](e, name, as[CacheOption](opts)...)
 	for kind, k := range map[string]struct {
 		m                      sized
 		longestKey, longestVal int
 		times                  []PutOption
 	}{
 		"map":    {plainMap{New[int, int](e, name, opts...)}, core.LargestValue, core.LargestValue, nil},
-		"native": {NewTTLMap[int, int](e, name, opts...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
+		"native": {NewTTLMap[int, int](e, name, as[TTLMapOption](opts)...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
 		"cache":  {c, core.LargestValue - len(c.c.n.Lease("")), core.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
 	} {
 		m, v, key := k.m, k.longestVal+1, k.longestKey+1
@@ -165,15 +165,15 @@ func TestTheLargestValuesAreTaken(t *testing.T) {
 	server := redistest.Start(t, redistest.Version("8.0")) // which others do not wait for
 	e := engineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = 5 * time.Minute })
 	ctx := t.Context()
-	opts := []Option{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
+	opts := []MapOption{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
 	for kind, k := range map[string]struct {
 		make func(name string) sized
 		size int
 		opts []PutOption
 	}{
 		"map":    {func(name string) sized { return plainMap{New[int, int](e, name, opts...)} }, size, nil},
-		"native": {func(name string) sized { return NewTTLMap[int, int](e, name, opts...) }, size, []PutOption{WithTTL(time.Hour)}},
-		"cache":  {func(name string) sized { return NewCache[int, int](e, name, opts...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
+		"native": {func(name string) sized { return NewTTLMap[int, int](e, name, as[TTLMapOption](opts)...) }, size, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {func(name string) sized { return NewCache[int, int](e, name, as[CacheOption](opts)...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
 	} {
 		for what, write := range map[string]func(m sized) error{
 			"put":           func(m sized) error { return m.Put(ctx, 1, k.size, k.opts...) },

@@ -79,8 +79,8 @@ func TestLoadingOnANativeMap(t *testing.T) {
 	t.Run("7.0", func(t *testing.T) {
 		t.Parallel()
 		raw := redistest.Shared(t).Client(t)
-		for ttl, opts := range map[string][]Option{"none": nil, "an hour": {WithTTL(time.Hour)}} {
-			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), opts...)
+		for ttl, opts := range map[string][]CacheOption{"none": nil, "an hour": {WithTTL(time.Hour)}} {
+			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), as[TTLMapOption](opts)...)
 			l := NewLoading(m, quick)
 			w := NewWriting(m, newBehindMap().write, ways["behind"]...)
 			through := NewWriting(m, func(context.Context, []Change[string, int]) error {

@@ -71,7 +71,7 @@ var briefWrites = map[string]func(ctx context.Context, m, timed *TTLMap[string, 
 func TestALoadIsOlderThanWhatHasGoneMeanwhile(t *testing.T) {
 	t.Parallel()
 	for what, write := range briefWrites {
-		for with, opts := range map[string][]Option{"": nil, ", with ids": {WithRequestIDs()}, ", announced": {WithAnnounce()}} {
+		for with, opts := range map[string][]TTLMapOption{"": nil, ", with ids": {WithRequestIDs()}, ", announced": {WithAnnounce()}} {
 			if what == "written behind" && with == ", announced" {
 				continue
 			}
@@ -110,7 +110,7 @@ func TestALoadIsOlderThanWhatHasGoneMeanwhile(t *testing.T) {
 // TestExpireEntriesLeavesALoadOfWhatIsNotThere: it has changed nothing of that.
 func TestExpireEntriesLeavesALoadOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	for with, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}, "announced": {WithAnnounce()}} {
+	for with, opts := range map[string][]TTLMapOption{"plain": nil, "with ids": {WithRequestIDs()}, "announced": {WithAnnounce()}} {
 		t.Run(with, func(t *testing.T) {
 			t.Parallel()
 			m, _ := newNative(t, append(opts, WithCodec(codec.Text))...)

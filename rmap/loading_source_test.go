@@ -25,21 +25,21 @@ type sourceMap interface {
 }
 
 // onSourceMaps runs a test on the maps whose entries end by themselves.
-func onSourceMaps(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap)) {
+func onSourceMaps(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap)) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for kind, of := range map[string]func(e *locking.Engine, name string, opts ...Option) sourceMap{
-		"cache": func(e *locking.Engine, name string, opts ...Option) sourceMap {
+	for kind, of := range map[string]func(e *locking.Engine, name string, opts ...CacheOption) sourceMap{
+		"cache": func(e *locking.Engine, name string, opts ...CacheOption) sourceMap {
 			return NewCache[string, int](e, name, opts...)
 		},
-		"native": func(e *locking.Engine, name string, opts ...Option) sourceMap {
-			return NewTTLMap[string, int](e, name, opts...)
+		"native": func(e *locking.Engine, name string, opts ...CacheOption) sourceMap {
+			return NewTTLMap[string, int](e, name, as[TTLMapOption](opts)...)
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := cacheNamed(t, raw)
-			test(t, raw, func(e *locking.Engine, opts ...Option) sourceMap { return of(e, name, opts...) })
+			test(t, raw, func(e *locking.Engine, opts ...CacheOption) sourceMap { return of(e, name, opts...) })
 		})
 	}
 }
@@ -54,7 +54,7 @@ func leftOf(t testing.TB, m sourceMap, k string) time.Duration {
 // TestLoadingSourceSaysHowLongAnEntryLives, of single loads, of many, and of a Refresh.
 func TestLoadingSourceSaysHowLongAnEntryLives(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap) {
 		m, s := on(engineOn(t, raw), WithTTL(time.Minute)), &manySource{}
 		ttl := WithLoadTTL(func(k string, v int) time.Duration {
 			switch k {
@@ -92,7 +92,7 @@ func TestLoadingSourceSaysHowLongAnEntryLives(t *testing.T) {
 // TestLoadingJitterSpreadsTheEndsOfEntries that are loaded at once.
 func TestLoadingJitterSpreadsTheEndsOfEntries(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap) {
 		m := on(engineOn(t, raw), WithTTL(100*time.Hour))
 		l := NewLoading(m, quick, WithTTLJitter(0.5))
 		ks := numbersTo(40)
@@ -214,7 +214,7 @@ func (s *staleSource) loadMany(ctx context.Context, ks []string) (map[string]int
 // TestLoadingStaleEntryIsReturnedWhenItsLoadFails, and else loaded anew before it is returned.
 func TestLoadingStaleEntryIsReturnedWhenItsLoadFails(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap) {
 		for how, bulk := range map[string]bool{"one by one": false, "many": true} {
 			s := &staleSource{}
 			m := on(engineOn(t, raw), WithTTL(time.Hour))
@@ -273,7 +273,7 @@ func TestLoadingStaleEntryIsReturnedWhenItsLoadFails(t *testing.T) {
 // them waits for longer than it wants to.
 func TestLoadingStaleEntryIsLoadedOnceInTheFleet(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap) {
 		s := newSource()
 		m := on(engineOn(t, raw), WithTTL(time.Hour))
 		require.NoError(t, m.Put(t.Context(), "k", 6))
@@ -308,7 +308,7 @@ func TestLoadingStaleEntryIsLoadedOnceInTheFleet(t *testing.T) {
 // TestLoadingStaleEntryIsNoCopy of a near cache: that asks again when its last time begins.
 func TestLoadingStaleEntryIsNoCopy(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...CacheOption) sourceMap) {
 		s := &staleSource{}
 		s.v.Store(7)
 		m := on(engineOn(t, raw), WithTTL(time.Hour))

@@ -130,13 +130,13 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	long := strings.Repeat("x", longBytes)
-	identified := []Option{textual, WithRequestIDs()}
+	identified := []MapOption{textual, WithRequestIDs()}
 	for kind, of := range map[string]func(c rueidis.Client, name string) Mapping[string, string]{
 		"map": func(c rueidis.Client, name string) Mapping[string, string] {
 			return New[string, string](engineOn(t, c, shortSends), name, identified...)
 		},
 		"cache": func(c rueidis.Client, name string) Mapping[string, string] {
-			return NewCache[string, string](engineOn(t, c, shortSends), name, identified...)
+			return NewCache[string, string](engineOn(t, c, shortSends), name, as[CacheOption](identified)...)
 		},
 	} {
 		for way, write := range map[string]func(m Mapping[string, string]) (string, bool, error){

@@ -18,7 +18,7 @@ type Client = object.Client
 type Map[K comparable, V any] struct{ wholeMap[K, V] }
 
 // New returns a handle on the map of that name.
-func New[K comparable, V any](c Client, name string, opts ...Option) *Map[K, V] {
+func New[K comparable, V any](c Client, name string, opts ...MapOption) *Map[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "map", name, lifetime.none, opts)
 	m.store = &plain{m.sender()}

@@ -20,8 +20,8 @@ type product struct {
 }
 
 // suite is what a map does, on every server, with request ids and without.
-var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts []Option){
-	"entries come and go": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts []MapOption){
+	"entries come and go": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		m, ctx := New[int64, product](e, name, opts...), t.Context()
 		tea := product{"tea", []string{"a", "b"}}
 		require.NoError(t, m.Put(ctx, 42, tea))
@@ -62,7 +62,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.False(t, there)
 	},
-	"only if": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+	"only if": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		m, ctx := New[string, string](e, name, opts...), t.Context()
 		did, err := m.Replace(ctx, "k", "a")
 		require.NoError(t, err)
@@ -96,7 +96,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.False(t, did, "nothing is not the empty text")
 	},
-	"many": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+	"many": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		m, ctx := New[int, int](e, name, opts...), t.Context()
 		want := map[int]int{}
 		for i := range 6000 {
@@ -129,7 +129,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.Zero(t, n)
 	},
-	"compute": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+	"compute": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		m, ctx := New[string, int](e, name, opts...), t.Context()
 		count := func(old int, had bool) (int, Verdict, error) { return old + 1, Store, nil }
 		for i := range 3 {
@@ -156,7 +156,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.False(t, there)
 	},
-	"add": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+	"add": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		ctx := t.Context()
 		opts = append(opts, WithCodec(codec.Text))
 		n, err := Add(ctx, New[string, int](e, name, opts...), "i", 1<<60+1)
@@ -177,7 +177,7 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 		require.NoError(t, err)
 		require.Equal(t, 1.5, f)
 	},
-	"the whole of it": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
+	"the whole of it": func(t *testing.T, e *locking.Engine, name string, opts []MapOption) {
 		m, ctx := New[string, int](e, name, opts...), t.Context()
 		left, err := m.Remaining(ctx)
 		require.NoError(t, err)
@@ -233,7 +233,7 @@ func TestSuite(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				t.Run("without ids", func(t *testing.T) { test(t, e, named(t, raw), nil) })
-				t.Run("with ids", func(t *testing.T) { test(t, e, named(t, raw), []Option{WithRequestIDs()}) })
+				t.Run("with ids", func(t *testing.T) { test(t, e, named(t, raw), []MapOption{WithRequestIDs()}) })
 			})
 		}
 	})

@@ -190,7 +190,7 @@ func TestModel(t *testing.T) {
 	t.Logf("seed %d", seed)
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		text := WithCodec(codec.Text)
-		for name, opts := range map[string][]Option{"plain": {text}, "with ids": {text, WithRequestIDs()}, "with locks": {text, WithEntryLock()}} {
+		for name, opts := range map[string][]MapOption{"plain": {text}, "with ids": {text, WithRequestIDs()}, "with locks": {text, WithEntryLock()}} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				key := named(t, raw)

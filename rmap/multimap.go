@@ -2,7 +2,6 @@ package rmap
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -142,16 +141,7 @@ func (g *grouped) object() []string {
 }
 
 func newMulti[K comparable, V any](e *locking.Engine, kind, name string, ends func(string) string, opts []MultimapOption) *multi[K, V] {
-	all := make([]Option, len(opts))
-	for i, o := range opts {
-		if o != nil {
-			all[i] = option(o.applyMultimap)
-		}
-	}
-	m := newHandle[K, V](e, kind+" multimap", name, lifetime.grouped, all)
-	if m.bad == nil && (m.cfg.entryLock || m.cfg.announce) {
-		m.bad = fmt.Errorf("%w: WithEntryLock and WithAnnounce are for maps: a multimap has no Compute, and no near caches", ErrInvalidArgument)
-	}
+	m := newHandle[K, V](e, kind+" multimap", name, nil, opts)
 	names := multiNames{m.key, ends(m.key), kind}
 	m.store = &grouped{plain{m.sender()}, names}
 	return &multi[K, V]{entryObjects[K, V]{m}, m.sender(), names}

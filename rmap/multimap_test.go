@@ -426,7 +426,7 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 		good := newOne(e, "m")
 		for name, op := range multiOperations {
 			for what, opts := range map[string][]MultimapOption{
-				"a nil option": {nil}, "a time to live": {WithTTL(time.Hour)}, "entry locks": {WithEntryLock()}, "announcing": {WithAnnounce()},
+				"a nil option":         {nil},
 				"another type's codec": {WithValueCodec(codec.For[int](codec.Text))},
 			} {
 				g := newOne(e, "m")

@@ -16,7 +16,7 @@ func TestNativeEntryThatHasEndedStaysEnded(t *testing.T) {
 	server := redistest.Start(t, redistest.Version("8.0"), redistest.Config("enable-debug-command", "yes"))
 	raw := server.Client(t)
 	raws(t, raw, "DEBUG SET-ACTIVE-EXPIRE 0")
-	for name, opts := range map[string][]Option{
+	for name, opts := range map[string][]TTLMapOption{
 		"plain": nil, "with ids": {WithRequestIDs()}, "announced": {WithAnnounce()},
 	} {
 		m, ctx := NewTTLMap[string, int](engineOn(t, raw), name, opts...), t.Context()
@@ -92,10 +92,10 @@ func TestWithTTLOfZeroIsNoEnd(t *testing.T) {
 		Mapping[string, int]
 		touching
 	}
-	hour := []Option{WithCodec(textFamily), WithTTL(time.Hour)}
+	hour := []TTLMapOption{WithCodec(textFamily), WithTTL(time.Hour)}
 	for name, m := range map[string]ending{
 		"native": NewTTLMap[string, int](e, named(t, raw), hour...),
-		"cache":  NewCache[string, int](e, cacheNamed(t, raw), hour...),
+		"cache":  NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](hour)...),
 	} {
 		for what, write := range map[string]func(k string) error{
 			"put":  func(k string) error { return m.Put(ctx, k, 2, WithTTL(0)) },

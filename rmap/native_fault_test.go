@@ -66,7 +66,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	raw := server.Client(t)
 	for name, c := range nativeEffects {
-		for ids, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
+		for ids, opts := range map[string][]TTLMapOption{"": nil, " with ids": {WithRequestIDs()}} {
 			t.Run(name+ids, func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
@@ -137,7 +137,7 @@ func TestModelOfANativeMapWithTime(t *testing.T) {
 	t.Logf("seed %d", seed)
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	rounds := redistest.Count(t, 200, 20_000)
-	for name, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}} {
+	for name, opts := range map[string][]TTLMapOption{"plain": nil, "with ids": {WithRequestIDs()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), append(opts, WithCodec(codec.Text))...)

@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func newNative(t *testing.T, opts ...Option) (*TTLMap[string, int], rueidis.Client) {
+func newNative(t *testing.T, opts ...TTLMapOption) (*TTLMap[string, int], rueidis.Client) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	return NewTTLMap[string, int](engineOn(t, raw), named(t, raw), opts...), raw
@@ -21,7 +21,7 @@ func newNative(t *testing.T, opts ...Option) (*TTLMap[string, int], rueidis.Clie
 
 func TestEntriesOfANativeMapGoByThemselves(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]Option{"without ids": nil, "with ids": {WithRequestIDs()}} {
+	for name, opts := range map[string][]TTLMapOption{"without ids": nil, "with ids": {WithRequestIDs()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := newNative(t, opts...)

@@ -17,7 +17,7 @@ import (
 )
 
 // announcers are two near caches of one map, as in two processes.
-func announcers(t *testing.T, raw rueidis.Client, opts ...Option) (a, b *Near[string, string]) {
+func announcers(t *testing.T, raw rueidis.Client, opts ...MapOption) (a, b *Near[string, string]) {
 	name := named(t, raw)
 	opts = append(opts, WithAnnounce(), WithValueCodec(textCodec()))
 	a = NewNear(New[string, string](engineOn(t, raw), name, opts...), WithAnnounced())
@@ -30,7 +30,7 @@ func announcers(t *testing.T, raw rueidis.Client, opts ...Option) (a, b *Near[st
 func TestWritersTellWhatTheyChange(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
+		for _, opts := range [][]MapOption{nil, {WithRequestIDs()}} {
 			a, b := announcers(t, raw, opts...)
 			m := a.m.(*Map[string, string])
 			ctx := t.Context()

@@ -21,7 +21,7 @@ import (
 
 // announcedCache is a cache whose writes are announced, and a near cache of it in another
 // process.
-func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*core.Config), opts ...Option) (*Cache[string, string], *Near[string, string]) {
+func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*core.Config), opts ...CacheOption) (*Cache[string, string], *Near[string, string]) {
 	t.Helper()
 	name := cacheNamed(t, raw)
 	opts = append(opts, WithAnnounce(), WithValueCodec(textCodec()))
@@ -105,7 +105,7 @@ var cacheWrites = map[string]struct {
 func TestACacheTellsWhatItChanges(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
+		for _, opts := range [][]CacheOption{nil, {WithRequestIDs()}} {
 			m, n := announcedCache(t, raw, raw, nil, opts...)
 			for what, write := range cacheWrites {
 				require.NoError(t, m.Put(t.Context(), "k", "old", WithTTL(time.Hour)), what)
@@ -157,7 +157,7 @@ func TestACacheTellsOfWhatComes(t *testing.T) {
 func TestACacheTellsOfWhatAddMakes(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		opts := []Option{WithAnnounce(), WithValueCodec(textCodecOf[int]())}
+		opts := []CacheOption{WithAnnounce(), WithValueCodec(textCodecOf[int]())}
 		m := NewCache[string, int](engineOn(t, raw), cacheNamed(t, raw), opts...)
 		n := NewNear(NewCache[string, int](engineOn(t, raw), m.Name(), opts...), WithAnnounced())
 		defer n.Close()
@@ -315,7 +315,7 @@ func TestALostReplyOfAnAnnouncedWriteOfACache(t *testing.T) {
 	server := redistest.Shared(t)
 	raw := server.Client(t)
 	for what, script := range announcingCache {
-		for with, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
+		for with, opts := range map[string][]CacheOption{"": nil, " with ids": {WithRequestIDs()}} {
 			t.Run(what+with, func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
@@ -379,16 +379,16 @@ func TestAUserWhoMayNotAnnounceChangesNothing(t *testing.T) {
 func TestWhatIsWrittenBehindAndThroughIsAnnounced(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for kind, on := range map[string]func(e *locking.Engine, name string, opts ...Option) Mapping[string, string]{
-			"map": func(e *locking.Engine, name string, opts ...Option) Mapping[string, string] {
-				return New[string, string](e, name, opts...)
+		for kind, on := range map[string]func(e *locking.Engine, name string, opts ...CacheOption) Mapping[string, string]{
+			"map": func(e *locking.Engine, name string, opts ...CacheOption) Mapping[string, string] {
+				return New[string, string](e, name, as[MapOption](opts)...)
 			},
-			"cache": func(e *locking.Engine, name string, opts ...Option) Mapping[string, string] {
+			"cache": func(e *locking.Engine, name string, opts ...CacheOption) Mapping[string, string] {
 				return NewCache[string, string](e, name, opts...)
 			},
 		} {
 			for how, with := range map[string][]WritingOption{"through": nil, "behind": {WithBehind(10), WithWriteDelay(time.Millisecond)}} {
-				for _, ids := range [][]Option{nil, {WithRequestIDs()}} {
+				for _, ids := range [][]CacheOption{nil, {WithRequestIDs()}} {
 					name := cacheNamed(t, raw)
 					opts := append(ids, WithAnnounce(), WithValueCodec(textCodec()))
 					w := NewWriting(on(engineOn(t, raw), name, opts...), func(context.Context, []Change[string, string]) error { return nil }, with...)

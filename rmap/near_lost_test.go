@@ -40,11 +40,11 @@ func TestALostReplyOfAnAnnouncedWrite(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
 				key := named(t, raw)
-				opts, sends := []Option{WithAnnounce(), WithValueCodec(textCodecOf[int]())}, c.ids
+				opts, sends := []MapOption{WithAnnounce(), WithValueCodec(textCodecOf[int]())}, c.ids
 				if one, is := announcing[name]; is {
 					sends = redistest.MatchScript(one[i].Body())
 				}
-				m := New[string, int](engineOn(t, client), key, append(opts, map[bool][]Option{true: {WithRequestIDs()}}[ids]...)...)
+				m := New[string, int](engineOn(t, client), key, append(opts, map[bool][]MapOption{true: {WithRequestIDs()}}[ids]...)...)
 				look := New[string, int](engineOn(t, raw), key, opts...)
 				require.NoError(t, look.Put(t.Context(), "k", 5))
 				own, other := NewNear(m, WithAnnounced()), NewNear(look, WithAnnounced())
@@ -80,7 +80,7 @@ func TestAWriteThatCannotBeLoggedChangesNothing(t *testing.T) {
 		case "clear", "delete", "expire", "rename":
 			continue // which log nothing
 		}
-		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
+		for _, opts := range [][]MapOption{nil, {WithRequestIDs()}} {
 			m := New[string, int](engineOn(t, raw), named(t, raw), append(opts, WithAnnounce(), WithValueCodec(textCodecOf[int]()))...)
 			require.NoError(t, m.Put(t.Context(), "k", 5))
 			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(keys.NearLog(m.Name())).Value("x").Build()).Error())

@@ -48,13 +48,13 @@ func nearChild(p *redistest.Parent) {
 		return
 	}
 	defer e.Close(context.Background())
-	opts, near := []Option{WithValueCodec(textCodecOf[int64]())}, []NearOption{WithMaxSilence(nearSilence)}
+	opts, near := []MapOption{WithValueCodec(textCodecOf[int64]())}, []NearOption{WithMaxSilence(nearSilence)}
 	if os.Getenv("NEAR_MODE") != "tracked" {
 		opts, near = append(opts, WithAnnounce()), append(near, WithAnnounced())
 	}
 	var m Mapping[string, int64] = New[string, int64](e, "m", opts...)
 	if os.Getenv("NEAR_MODE") == "cache" {
-		m = NewCache[string, int64](e, "m", append(opts, WithTTL(time.Second), WithMaxIdle(time.Second))...)
+		m = NewCache[string, int64](e, "m", append(as[CacheOption](opts), WithTTL(time.Second), WithMaxIdle(time.Second))...)
 	}
 	n := NewNear(m, near...)
 	defer n.Close()

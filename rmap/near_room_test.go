@@ -17,9 +17,9 @@ func TestANearCacheTakesRoomForWhatItKeeps(t *testing.T) {
 	e := engineOn(t, raw)
 	prefix := named(t, raw)
 	for what, near := range map[string]struct {
-		of   []Option
+		of   []MapOption
 		with []NearOption
-	}{"tracked": {}, "announced": {[]Option{WithAnnounce()}, []NearOption{WithAnnounced()}}} {
+	}{"tracked": {}, "announced": {[]MapOption{WithAnnounce()}, []NearOption{WithAnnounced()}}} {
 		all := make([]*Near[string, int], 100)
 		use := func(i int) {
 			m := New[string, int](e, prefix+strconv.Itoa(i), near.of...)

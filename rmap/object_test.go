@@ -27,15 +27,19 @@ type oneHashed interface {
 func TestMapAsAnObject(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
-		opts = append([]Option{WithCodec(textFamily)}, opts...)
+	for name, opts := range map[string][]MapOption{"": nil, " with ids": {WithRequestIDs()}} {
+		opts = append([]MapOption{WithCodec(textFamily)}, opts...)
 		for kind, of := range map[string]func(e *locking.Engine, name string) oneHashed{
 			"map": func(e *locking.Engine, name string) oneHashed { return New[string, int](e, name, opts...) },
 			"announced": func(e *locking.Engine, name string) oneHashed {
 				return New[string, int](e, name, append(opts, WithAnnounce())...)
 			},
-			"native": func(e *locking.Engine, name string) oneHashed { return NewTTLMap[string, int](e, name, opts...) },
-			"cache":  func(e *locking.Engine, name string) oneHashed { return NewCache[string, int](e, name, opts...) },
+			"native": func(e *locking.Engine, name string) oneHashed {
+				return NewTTLMap[string, int](e, name, as[TTLMapOption](opts)...)
+			},
+			"cache": func(e *locking.Engine, name string) oneHashed {
+				return NewCache[string, int](e, name, as[CacheOption](opts)...)
+			},
 		} {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()

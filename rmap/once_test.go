@@ -46,7 +46,7 @@ var usesOnce = map[string]usedOnce{
 		return errors.Join(err, ends)
 	},
 	"near, tracked":   nearOnce(nil),
-	"near, announced": nearOnce([]Option{WithAnnounce()}, WithAnnounced()),
+	"near, announced": nearOnce([]MapOption{WithAnnounce()}, WithAnnounced()),
 	"loading": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := New[string, int](e, name)
 		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
@@ -57,7 +57,7 @@ var usesOnce = map[string]usedOnce{
 	"writing behind":  writingOnce(WithBehind(1), WithWriteDelay(time.Millisecond)),
 }
 
-func nearOnce(opts []Option, with ...NearOption) usedOnce {
+func nearOnce(opts []MapOption, with ...NearOption) usedOnce {
 	return func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := New[string, int](e, name, opts...)
 		n := NewNear(m, with...)

@@ -9,22 +9,51 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrInvalidArgument] of each of its operations.
-type Option interface {
-	MultimapOption
+// A CacheOption changes a handle on a [Cache]. An invalid one, such as a codec of another
+// type, is an [ErrInvalidArgument] of each operation.
+type CacheOption interface {
 	applyHandle(*config) error
+	forCache()
 }
 
-// A MultimapOption changes a handle on a multimap.
-type MultimapOption interface{ applyMultimap(*config) error }
+// A TTLMapOption changes a handle on a [TTLMap], or on a Cache.
+type TTLMapOption interface {
+	CacheOption
+	forTTLMap()
+}
 
-// A PutOption changes one write.
+// A MapOption changes a handle on a [Map] or a [Sharded], on a TTLMap, or on a Cache.
+type MapOption interface {
+	TTLMapOption
+	forMap()
+}
+
+// A MultimapOption changes a handle on a [ListMultimap] or a [SetMultimap].
+type MultimapOption interface {
+	applyHandle(*config) error
+	forMultimap()
+}
+
+// An Option changes a handle on a map of any kind.
+type Option interface {
+	MapOption
+	MultimapOption
+}
+
+// A PutOption changes one write. A map that cannot keep what it says returns an
+// [ErrInvalidArgument] before anything is sent: all kinds share their methods, see [Mapping].
 type PutOption interface{ applyPut(*lifetime) error }
 
-// An EntryOption changes one write, or as an option of the handle all of them.
-type EntryOption interface {
-	Option
+// A TTLOption changes one write of a [TTLMap] or a [Cache]. As an option of the handle it changes all
+// of its writes.
+type TTLOption interface {
+	TTLMapOption
+	PutOption
+}
+
+// An IdleOption changes one write of a [Cache]. As an option of the handle it changes all of its writes.
+type IdleOption interface {
+	CacheOption
 	PutOption
 }
 
@@ -53,12 +82,20 @@ type lifetime struct {
 // stays reports whether nothing is said of how long an entry lives, or that it stays.
 func (l lifetime) stays() bool { return l.ttl == 0 && l.idle == 0 && !l.keep }
 
-// WithCodec sets the codec of keys and values, for a map that Java uses with
-// one codec for both. Without it keys are text, and values as
-// rueidisson.WithCodec says.
+// WithCodec sets the codec of the values, as rueidisson.WithCodec does for all
+// objects of a client. Keys stay [codec.Text]: see [WithKeyCodec] and [WithCodecs].
 func WithCodec(f codec.Family) Option {
 	return option(func(c *config) error {
-		c.keyFamily, c.valueFamily = &f, &f
+		c.valueFamily, c.valueCodec = &f, nil
+		return nil
+	})
+}
+
+// WithCodecs sets the codec of the keys and the codec of the values. A Java map that has one codec
+// for both is WithCodecs(f, f).
+func WithCodecs(keys, values codec.Family) Option {
+	return option(func(c *config) error {
+		c.keyFamily, c.valueFamily = &keys, &values
 		c.keyCodec, c.valueCodec = nil, nil
 		return nil
 	})
@@ -74,7 +111,8 @@ func WithKeyCodec[K comparable](c codec.Codec[K]) Option {
 	})
 }
 
-// WithValueCodec sets the codec of the values.
+// WithValueCodec sets the codec of the values to one of the program's own. [WithCodec] takes
+// a family, which has a codec for each type.
 func WithValueCodec[V any](c codec.Codec[V]) Option {
 	return option(func(cfg *config) error {
 		cfg.valueCodec = c
@@ -103,14 +141,17 @@ func WithRequestIDs() Option {
 // [ListMultimap.Expire], as Redisson's RListMultimapCacheNative and
 // RSetMultimapCacheNative do. It needs Redis 7.4 or Valkey 9.
 func WithNativeExpiry() MultimapOption {
-	return multimapOption(func(c *config) { c.native = true })
+	return multimapOption(func(c *config) error {
+		c.native = true
+		return nil
+	})
 }
 
 // WithEntryLock has Compute take the lock of the entry, see [Map.Lock], as
 // Redisson's compute does. It is for maps on which Java computes: its compute
 // reads, and writes what came of it, whatever was written meanwhile.
-func WithEntryLock() Option {
-	return option(func(c *config) error {
+func WithEntryLock() MapOption {
+	return mapOption(func(c *config) error {
 		c.entryLock = true
 		return nil
 	})
@@ -123,21 +164,20 @@ func WithEntryLock() Option {
 // script call then, of a Cache the one that sees to everything. A [Cache] also tells of what it evicts and sweeps: each
 // process that does so needs the option, also one that only listens ([Cache.Events]) or sets a bound. See the
 // package's documentation for what Java hears of that.
-func WithAnnounce() Option {
-	return option(func(c *config) error {
+func WithAnnounce() MapOption {
+	return mapOption(func(c *config) error {
 		c.announce = true
 		return nil
 	})
 }
 
-// WithTTL lets what is written go by itself when d has passed: one entry, or as
-// an option of the handle every entry that it writes. A plain map cannot do
-// that: see [TTLMap]. It is counted in whole milliseconds, rounded up; one
+// WithTTL sets the time to live of one entry, or as an option of the handle of every
+// entry that it writes. It is counted in whole milliseconds, rounded up; one
 // below a millisecond or above 100 years is an [ErrInvalidArgument].
 //
-// WithTTL(0) of one write is no end, whatever the handle says and the entry has.
-func WithTTL(d time.Duration) EntryOption {
-	return entryOption(func(l *lifetime) error {
+// WithTTL(0) makes the entry permanent, whatever the handle says and the entry has.
+func WithTTL(d time.Duration) TTLOption {
+	return ttlOption(func(l *lifetime) error {
 		l.ttl, l.keep, l.forever = d, false, d == 0
 		if d == 0 {
 			return nil
@@ -146,44 +186,60 @@ func WithTTL(d time.Duration) EntryOption {
 	})
 }
 
-// WithKeepTTL lets what is written go when the entry that was there would have
-// gone: one write, or as an option of the handle every one. Without it a write
-// without [WithTTL] makes the entry permanent. It is for [TTLMap] and [Cache].
-func WithKeepTTL() EntryOption {
-	return entryOption(func(l *lifetime) error {
+// WithKeepTTL keeps the existing entry's expiry: in one write, or as an option of the handle
+// in every one. Without it a write without [WithTTL] makes the entry permanent.
+func WithKeepTTL() TTLOption {
+	return ttlOption(func(l *lifetime) error {
 		*l = lifetime{keep: true}
 		return nil
 	})
 }
 
-// WithMaxIdle lets what is written go when it was not read, written or touched
-// for d: one entry, or as an option of the handle every entry that it writes. It
-// is for [Cache], and may be beside [WithTTL]; what comes first counts. It is
+// WithMaxIdle sets the idle time of one entry, or as an option of the handle of every
+// entry that it writes. The entry expires when it was not read, written or touched
+// for d. With [WithTTL], too, it expires at the earlier of the two. It is
 // counted as a time to live is.
-func WithMaxIdle(d time.Duration) EntryOption {
-	return entryOption(func(l *lifetime) error {
+func WithMaxIdle(d time.Duration) IdleOption {
+	return idleOption(func(l *lifetime) error {
 		l.idle, l.keep = d, false
 		return send.CheckTTL("idle time", d)
 	})
 }
 
+// option is what each kind of option is made of.
 type option func(*config) error
 
 func (o option) applyHandle(c *config) error { return o(c) }
+func (option) forCache()                     {}
+func (option) forTTLMap()                    {}
+func (option) forMap()                       {}
+func (option) forMultimap()                  {}
 
-func (o option) applyMultimap(c *config) error { return o(c) }
+// mapOption is an option that no multimap has.
+type mapOption func(*config) error
 
-type multimapOption func(*config)
+func (o mapOption) applyHandle(c *config) error { return o(c) }
+func (mapOption) forCache()                     {}
+func (mapOption) forTTLMap()                    {}
+func (mapOption) forMap()                       {}
 
-func (o multimapOption) applyMultimap(c *config) error { o(c); return nil }
+type multimapOption func(*config) error
 
-type entryOption func(*lifetime) error
+func (o multimapOption) applyHandle(c *config) error { return o(c) }
+func (multimapOption) forMultimap()                  {}
 
-func (o entryOption) applyHandle(c *config) error { return o(&c.entries) }
+type ttlOption func(*lifetime) error
 
-func (o entryOption) applyMultimap(c *config) error { return o(&c.entries) }
+func (o ttlOption) applyHandle(c *config) error { return o(&c.entries) }
+func (o ttlOption) applyPut(l *lifetime) error  { return o(l) }
+func (ttlOption) forCache()                     {}
+func (ttlOption) forTTLMap()                    {}
 
-func (o entryOption) applyPut(l *lifetime) error { return o(l) }
+type idleOption func(*lifetime) error
+
+func (o idleOption) applyHandle(c *config) error { return o(&c.entries) }
+func (o idleOption) applyPut(l *lifetime) error  { return o(l) }
+func (idleOption) forCache()                     {}
 
 // text returns how long an entry lives, for scripts.
 func (l lifetime) text() string {
@@ -215,18 +271,10 @@ func (l lifetime) touched() string {
 	return l.text()
 }
 
-// grouped refuses what a key of a multimap has no place for.
-func (l lifetime) grouped() error {
-	if !l.stays() {
-		return fmt.Errorf("%w: a key of a multimap goes with all its values: see Expire", ErrInvalidArgument)
-	}
-	return nil
-}
-
 // none refuses what a plain map cannot do.
 func (l lifetime) none() error {
 	if !l.stays() {
-		return fmt.Errorf("%w: the entries of a plain map stay: TTLMap and Cache have entries that go", ErrInvalidArgument)
+		return fmt.Errorf("%w: WithTTL, WithKeepTTL and WithMaxIdle are not supported by a plain map: use a TTLMap (Redis 7.4, Valkey 9) or a Cache", ErrInvalidArgument)
 	}
 	return nil
 }

@@ -41,3 +41,12 @@ type touching interface {
 	Touch(ctx context.Context, k string, opts ...PutOption) (bool, error)
 	TTL(ctx context.Context, k string) (time.Duration, error)
 }
+
+// as returns options of one kind of map as those of another kind that takes all of them.
+func as[To, From any](opts []From) []To {
+	all := make([]To, len(opts))
+	for i, o := range opts {
+		all[i] = any(o).(To)
+	}
+	return all
+}

@@ -37,7 +37,7 @@ type Sharded[K comparable, V any] struct {
 const slots = 16384
 
 // NewSharded returns a handle on the sharded map of that name, which is n hashes over the slots of a cluster.
-func NewSharded[K comparable, V any](c Client, name string, n int, opts ...Option) *Sharded[K, V] {
+func NewSharded[K comparable, V any](c Client, name string, n int, opts ...MapOption) *Sharded[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "sharded map", name, lifetime.none, opts)
 	m.cfg.shards = n

@@ -20,9 +20,9 @@ import (
 )
 
 // sharding is a sharded map that goes with the test.
-func sharding(t testing.TB, e *locking.Engine, name string, n int, opts ...Option) *Sharded[string, int] {
+func sharding(t testing.TB, e *locking.Engine, name string, n int, opts ...MapOption) *Sharded[string, int] {
 	t.Helper()
-	m := NewSharded[string, int](e, name, n, append([]Option{WithCodec(codec.Text)}, opts...)...)
+	m := NewSharded[string, int](e, name, n, append([]MapOption{WithCodec(codec.Text)}, opts...)...)
 	t.Cleanup(func() { _, _ = m.Delete(context.Background()) })
 	return m
 }
@@ -53,7 +53,7 @@ func TestModelOfAShardedMap(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for name, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}, "with locks": {WithEntryLock()}} {
+		for name, opts := range map[string][]MapOption{"plain": nil, "with ids": {WithRequestIDs()}, "with locks": {WithEntryLock()}} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				key := named(t, raw)
@@ -88,7 +88,7 @@ func TestAShardedMapInRedis(t *testing.T) {
 func TestWhatIsAboutSeveralShards(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for _, ids := range [][]Option{nil, {WithRequestIDs()}} {
+		for _, ids := range [][]MapOption{nil, {WithRequestIDs()}} {
 			ctx, m := t.Context(), sharding(t, engineOn(t, raw), named(t, raw), 100, ids...)
 			there, err := m.Exists(ctx)
 			require.NoError(t, err)
@@ -441,7 +441,6 @@ func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 		"fewer":                NewSharded[string, int](e, "m", -1),
 		"more than slots":      NewSharded[string, int](e, "m", slots+1),
 		"an empty name":        NewSharded[string, int](e, "", 4),
-		"times to live":        NewSharded[string, int](e, "m", 4, WithTTL(time.Hour)),
 		"a nil option":         NewSharded[string, int](e, "m", 4, nil),
 		"a codec of nothing":   NewSharded[string, int](e, "m", 4, WithCodec(codec.Family{})),
 		"another type's codec": NewSharded[string, int](e, "m", 4, WithValueCodec(codec.For[string](codec.Text))),
@@ -567,9 +566,9 @@ func TestALostReplyOfAShardedMap(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
-				sends, opts := c.sends, []Option(nil)
+				sends, opts := c.sends, []MapOption(nil)
 				if ids {
-					sends, opts = c.ids, []Option{WithRequestIDs()}
+					sends, opts = c.ids, []MapOption{WithRequestIDs()}
 				}
 				m := sharding(t, engineOn(t, client), named(t, raw), 1, opts...)
 				look := sharding(t, engineOn(t, raw), m.Name(), 1)
@@ -606,9 +605,9 @@ func TestALostReplyAboutAllShards(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
-				sends, opts := c.sends, []Option(nil)
+				sends, opts := c.sends, []MapOption(nil)
 				if ids {
-					sends, opts = c.ids, []Option{WithRequestIDs()}
+					sends, opts = c.ids, []MapOption{WithRequestIDs()}
 				}
 				m := sharding(t, engineOn(t, client), named(t, raw), 5, opts...)
 				sharding(t, engineOn(t, raw), m.Name()+"-new", 5) // which goes with the test

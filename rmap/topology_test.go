@@ -30,8 +30,8 @@ func TestOnACluster(t *testing.T) {
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
 				test(t, e, named(t, raw), nil)
-				test(t, e, named(t, raw), []Option{WithRequestIDs()})
-				test(t, e, named(t, raw), []Option{WithEntryLock()})
+				test(t, e, named(t, raw), []MapOption{WithRequestIDs()})
+				test(t, e, named(t, raw), []MapOption{WithEntryLock()})
 			})
 		}
 	})

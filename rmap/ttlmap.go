@@ -24,9 +24,9 @@ import (
 type TTLMap[K comparable, V any] struct{ wholeMap[K, V] }
 
 // NewTTLMap returns a handle on the map of that name, whose entries may have times to live that the server keeps.
-func NewTTLMap[K comparable, V any](c Client, name string, opts ...Option) *TTLMap[K, V] {
+func NewTTLMap[K comparable, V any](c Client, name string, opts ...TTLMapOption) *TTLMap[K, V] {
 	e := c.Engine()
-	m := newHandle[K, V](e, "native map", name, lifetime.native, opts)
+	m := newHandle[K, V](e, "TTL map", name, lifetime.native, opts)
 	s := m.sender()
 	s.timed = true
 	m.store = &plain{s}
@@ -79,13 +79,13 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 // native refuses what the server has nothing for.
 func (l lifetime) native() error {
 	if l.idle != 0 {
-		return fmt.Errorf("%w: the entries of a native map have no idle time: those of a Cache have", ErrInvalidArgument)
+		return fmt.Errorf("%w: WithMaxIdle is not supported by a TTLMap: use a Cache", ErrInvalidArgument)
 	}
 	return nil
 }
 
 // Peek returns the entry of k with the times that it has, and whether there is one.
-// Idle is -1: entries of a native map have no idle time.
+// Idle is -1: entries of a TTLMap have no idle time.
 //
 // Cost: a script call. Errors: as [Map.Get]. Source: RMapCacheNative.get and remainTimeToLive.
 func (m *TTLMap[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {
@@ -125,7 +125,7 @@ func (m *TTLMap[K, V]) ClearExpire(ctx context.Context, ks ...K) (int64, error) 
 	return m.m.expireEntries(ctx, m.timed(), "clear ends of", ks, 0, nil)
 }
 
-// timed returns the store of a native map.
+// timed returns the store of a TTLMap.
 func (m *TTLMap[K, V]) timed() *plain { return m.m.store.(*plain) }
 
 // slotSet is a set of slots. Where there is no cluster, all names are of slot 0.

@@ -34,7 +34,7 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
 				test(t, e, nameOn(t, cluster, older), nil)
-				test(t, e, nameOn(t, cluster, newer), []Option{WithRequestIDs()})
+				test(t, e, nameOn(t, cluster, newer), []MapOption{WithRequestIDs()})
 			})
 		}
 	})

@@ -329,7 +329,7 @@ func TestALostReplyOfAChangeBehind(t *testing.T) {
 	raw := server.Client(t)
 	for _, ids := range []bool{false, true} {
 		client, proxy := through(t, server)
-		var opts []Option
+		var opts []MapOption
 		if ids {
 			opts = append(opts, WithRequestIDs())
 		}

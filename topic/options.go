@@ -35,8 +35,7 @@ const (
 	mostBuffer = 1_000_000
 )
 
-// WithCodec sets the codec of the messages. Without it they are as
-// rueidisson.WithCodec says.
+// WithCodec sets the codec of the messages, as rueidisson.WithCodec does for all objects of a client.
 func WithCodec(f codec.Family) Option {
 	return option(func(c *config) error {
 		c.family, c.codec = &f, nil
@@ -44,7 +43,8 @@ func WithCodec(f codec.Family) Option {
 	})
 }
 
-// WithValueCodec sets the codec of the messages to one of the program's own.
+// WithValueCodec sets the codec of the messages to one of the program's own. [WithCodec] takes a
+// family, which has a codec for each type.
 func WithValueCodec[T any](v codec.Codec[T]) Option {
 	return option(func(c *config) error {
 		c.codec = v

@@ -78,22 +78,22 @@ type entries interface {
 
 // with runs do on the map.
 func (m *mapCall) with(ctx context.Context, name string, do func(entries) error) error {
-	return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
+	return m.open(func(c *rueidisson.Client, as rmap.Option) error {
 		if err := m.checkKind(ctx, name); err != nil {
 			return err
 		}
 		switch {
 		case m.cache:
-			return do(rmap.NewCache[string, string](c, name, opts...))
+			return do(rmap.NewCache[string, string](c, name, as))
 		case m.native:
-			return do(rmap.NewTTLMap[string, string](c, name, opts...))
+			return do(rmap.NewTTLMap[string, string](c, name, as))
 		}
-		return do(rmap.New[string, string](c, name, opts...))
+		return do(rmap.New[string, string](c, name, as))
 	})
 }
 
-// open runs do with a client, and with the options of a map of bytes.
-func (m *mapCall) open(do func(c *rueidisson.Client, opts []rmap.Option) error) error {
+// open runs do with a client, and with the codecs of a map of bytes.
+func (m *mapCall) open(do func(c *rueidisson.Client, as rmap.Option) error) error {
 	if m.cache && m.native {
 		return usage("--cache and --native exclude each other")
 	}
@@ -102,11 +102,11 @@ func (m *mapCall) open(do func(c *rueidisson.Client, opts []rmap.Option) error) 
 		return err
 	}
 	return m.withClient(func(c *rueidisson.Client) error {
-		opts := []rmap.Option{rmap.WithCodec(codec.Bytes)}
-		if m.keys == codec.Text { // so that the server can match them
-			opts = append(opts, rmap.WithKeyCodec(codec.Key[string]()))
+		keys := codec.Bytes
+		if m.keys == codec.Text {
+			keys = codec.Text // so that the server can match them
 		}
-		return do(c, opts)
+		return do(c, rmap.WithCodecs(keys, codec.Bytes))
 	})
 }
 

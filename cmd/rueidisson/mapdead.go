@@ -18,15 +18,15 @@ type written = rmap.Writing[string, string]
 
 // behind runs do on the map, as one that is written behind by others.
 func (m *mapCall) behind(name string, do func(w *written) error) error {
-	return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
+	return m.open(func(c *rueidisson.Client, as rmap.Option) error {
 		others := []rmap.WritingOption{rmap.WithBehind(1), rmap.WithOthersWriting()}
 		switch {
 		case m.cache:
-			return do(rmap.NewWriting(rmap.NewCache[string, string](c, name, opts...), nil, others...))
+			return do(rmap.NewWriting(rmap.NewCache[string, string](c, name, as), nil, others...))
 		case m.native:
-			return do(rmap.NewWriting(rmap.NewTTLMap[string, string](c, name, opts...), nil, others...))
+			return do(rmap.NewWriting(rmap.NewTTLMap[string, string](c, name, as), nil, others...))
 		}
-		return do(rmap.NewWriting(rmap.New[string, string](c, name, opts...), nil, others...))
+		return do(rmap.NewWriting(rmap.New[string, string](c, name, as), nil, others...))
 	})
 }
 

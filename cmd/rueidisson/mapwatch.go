@@ -48,11 +48,11 @@ func (m *mapCall) watchCommand() *cobra.Command {
 			case cmd.Flags().Changed("for") && length <= 0:
 				return usage("--for %v is not positive", length)
 			}
-			return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
+			return m.open(func(c *rueidisson.Client, as rmap.Option) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
 				return unlessOver(waiting, m.present(waiting, func(p *presence) error {
-					return m.watch(waiting, p, rmap.NewCache[string, string](c, args[0], opts...), length)
+					return m.watch(waiting, p, rmap.NewCache[string, string](c, args[0], as), length)
 				}))
 			})
 		},

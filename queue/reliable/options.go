@@ -70,8 +70,7 @@ func (p policy) ways() string {
 	return "-"
 }
 
-// WithCodec sets what the values are written with. Without it that is as
-// rueidisson.WithCodec says.
+// WithCodec sets the codec of the values, as rueidisson.WithCodec does for all objects of a client.
 func WithCodec(f codec.Family) Option {
 	return option(func(c *config) error {
 		c.family, c.codec = &f, nil
@@ -79,7 +78,8 @@ func WithCodec(f codec.Family) Option {
 	})
 }
 
-// WithValueCodec sets the codec of the values.
+// WithValueCodec sets the codec of the values to one of the program's own. [WithCodec] takes a
+// family, which has a codec for each type.
 func WithValueCodec[T any](c codec.Codec[T]) Option {
 	return option(func(cfg *config) error {
 		cfg.codec = c

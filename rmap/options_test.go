@@ -1,0 +1,36 @@
+package rmap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// TestOptionsThatAKindCannotTakeDoNotCompile: what a constructor takes is an interface that they do not have.
+func TestOptionsThatAKindCannotTakeDoNotCompile(t *testing.T) {
+	t.Parallel()
+	for name, it := range map[string]struct {
+		option                    any
+		cache, ttl, plain, multis bool
+	}{
+		"WithCodec":        {WithCodec(codec.Text), true, true, true, true},
+		"WithCodecs":       {WithCodecs(codec.Text, codec.Text), true, true, true, true},
+		"WithKeyCodec":     {WithKeyCodec(codec.Key[string]()), true, true, true, true},
+		"WithRequestIDs":   {WithRequestIDs(), true, true, true, true},
+		"WithEntryLock":    {WithEntryLock(), true, true, true, false},
+		"WithAnnounce":     {WithAnnounce(), true, true, true, false},
+		"WithTTL":          {WithTTL(time.Hour), true, true, false, false},
+		"WithKeepTTL":      {WithKeepTTL(), true, true, false, false},
+		"WithMaxIdle":      {WithMaxIdle(time.Hour), true, false, false, false},
+		"WithNativeExpiry": {WithNativeExpiry(), false, false, false, true},
+	} {
+		_, cache := it.option.(CacheOption)
+		_, ttl := it.option.(TTLMapOption)
+		_, plain := it.option.(MapOption)
+		_, multis := it.option.(MultimapOption)
+		require.Equal(t, []bool{it.cache, it.ttl, it.plain, it.multis}, []bool{cache, ttl, plain, multis}, name)
+	}
+}
