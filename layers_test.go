@@ -52,28 +52,30 @@ var layers = map[string]layer{
 	"otel":                  adapter,
 	"ratelimiter/httplimit": adapter,
 	"ratelimiter/grpclimit": adapter,
-	"codec":                 base,
-	"fence":                 base,
-	"fence/fencehttp":       adapter,
-	"internal":              part,
-	"internal/attempts":     shared,
-	"internal/breaker":      base,
-	"internal/bucket":       base,
-	"internal/core":         core,
-	"internal/send":         sending,
-	"internal/lease":        lease,
-	"internal/wait":         wait,
-	"internal/locking":      locking,
-	"internal/lockkit":      shared,
-	"internal/busy":         testHelp,
-	"internal/embedded":     testHelp,
-	"internal/enginetest":   testHelp,
-	"internal/locktest":     testHelp,
-	"internal/object":       shared,
-	"internal/page":         testHelp,
-	"internal/proc":         testHelp,
-	"internal/redistest":    testHelp,
-	"internal/testrun":      testHelp,
+
+	"ratelimiter/internal/admission": adapter, // what both are made of
+	"codec":                          base,
+	"fence":                          base,
+	"fence/fencehttp":                adapter,
+	"internal":                       part,
+	"internal/attempts":              shared,
+	"internal/breaker":               base,
+	"internal/bucket":                base,
+	"internal/core":                  core,
+	"internal/send":                  sending,
+	"internal/lease":                 lease,
+	"internal/wait":                  wait,
+	"internal/locking":               locking,
+	"internal/lockkit":               shared,
+	"internal/busy":                  testHelp,
+	"internal/embedded":              testHelp,
+	"internal/enginetest":            testHelp,
+	"internal/locktest":              testHelp,
+	"internal/object":                shared,
+	"internal/page":                  testHelp,
+	"internal/proc":                  testHelp,
+	"internal/redistest":             testHelp,
+	"internal/testrun":               testHelp,
 }
 
 // family may share the types of the reentrant lock.
@@ -128,6 +130,8 @@ func forbidden(from, to string) string {
 	owner, _, inner := strings.Cut(to, "/internal/")
 	switch {
 	case from == to || inner && from == owner:
+		return ""
+	case to == "ratelimiter/internal/admission" && (from == "ratelimiter/httplimit" || from == "ratelimiter/grpclimit"): // which share it
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
@@ -316,6 +320,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"ratelimiter", "ratelimiter/redissonlimiter", false},
 		{"ratelimiter/httplimit", "ratelimiter", true},
 		{"ratelimiter/httplimit", "internal/locking", false},
+		{"ratelimiter/httplimit", "ratelimiter/internal/admission", true},
+		{"ratelimiter/grpclimit", "ratelimiter/internal/admission", true},
+		{"otel", "ratelimiter/internal/admission", false},
 		{"ratelimiter/grpclimit", "ratelimiter/httplimit", true},
 		{"ratelimiter/grpclimit", "internal/locking", false},
 		{"ratelimiter/httplimit", "ratelimiter/grpclimit", false},

@@ -7,11 +7,10 @@ import (
 	"slices"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/httplimit"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/admission"
 )
 
 // Limit is limits in front of a server. Its methods are interceptors, for
@@ -19,17 +18,20 @@ import (
 // by any number of servers, which share the limits.
 type Limit struct {
 	limits  []*ratelimiter.Limiter
+	names   []string // of the limits, as clients see them
 	key     httplimit.Key
 	failure Failure
+	log     admission.Quiet
+	gate    *admission.Gate
 	settings
 }
 
 // New returns interceptors that ask lim about each call, under the key that key
-// finds for it. failure says what happens to calls about which nobody can
-// decide. It asks nobody, so a limiter without a rate shows with the first call.
+// finds for it. failure says what happens to calls without a decision. New does
+// no I/O, so a limiter without a rate shows with the first call.
 //
-// Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a nil failure and options
-// that cannot be used. A key that cannot be used is an ErrInvalidArgument of each call.
+// Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a nil failure and invalid
+// options. An invalid key is an error of each call.
 func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...Option) (*Limit, error) {
 	l := &Limit{key: key, failure: failure, settings: defaults()}
 	for _, o := range opts {
@@ -46,7 +48,18 @@ func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...O
 		return nil, fmt.Errorf("grpclimit: %w: a nil limiter", ratelimiter.ErrInvalidArgument)
 	case failure == nil:
 		return nil, fmt.Errorf("grpclimit: %w: no failure: use FailOpen or FailClosed", ratelimiter.ErrInvalidArgument)
+	case l.shadow && len(l.observers) == 0:
+		return nil, fmt.Errorf("grpclimit: %w: Shadow without Observe would show nothing", ratelimiter.ErrInvalidArgument)
+	case l.aliases != nil && len(l.aliases) != len(l.limits):
+		return nil, fmt.Errorf("grpclimit: %w: %d policy names for %d limits", ratelimiter.ErrInvalidArgument, len(l.aliases), len(l.limits))
 	}
+	for i, one := range l.limits {
+		l.names = append(l.names, one.Name())
+		if l.aliases != nil {
+			l.names[i] = l.aliases[i]
+		}
+	}
+	l.gate = admission.NewGate(l.limits, l.tried, l.shadow, l.timeout)
 	return l, nil
 }
 
@@ -55,32 +68,38 @@ var (
 	_ grpc.StreamServerInterceptor = (*Limit)(nil).Stream
 )
 
-// Unary returns the interceptor of calls with one answer.
-func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := l.admit(ctx, info.FullMethod); err != nil {
+// Unary is the interceptor of calls with one request and one answer.
+func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	t, err := l.admit(ctx, info.FullMethod)
+	if err != nil {
 		return nil, err
 	}
-	return handler(ctx, req)
+	err = t.serve(func() (err error) {
+		resp, err = handler(t.ctx, req)
+		return err
+	})
+	return resp, err
 }
 
-// Stream is the interceptor of streams, each of which counts once.
+// Stream is the interceptor of streams. A stream counts once, when it begins; with [Messages] its messages count, too.
 func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := l.admit(s.Context(), info.FullMethod); err != nil {
+	t, err := l.admit(s.Context(), info.FullMethod)
+	if err != nil {
 		return err
 	}
-	return handler(srv, s)
+	return t.serve(func() error { return handler(srv, &stream{ServerStream: s, t: t}) })
 }
 
-// Failure is what happens to a call about which no decision could be made: what
-// it returns ends the call, and nil passes it on. err is the limiter's error,
-// such as [ratelimiter.ErrNoRate], a deadline or the network's; it has nothing of
-// the key but a hash.
+// Failure decides about a call without a decision of its limits. The error that it
+// returns ends the call, and nil passes it on. err is the limiter's error,
+// such as [ratelimiter.ErrNoRate], a deadline or the network's; of the key it has
+// only a hash.
 type Failure func(ctx context.Context, method string, err error) error
 
-// FailOpen passes the call on as if there were no limit, if the limiter could not
-// be asked. What is wrong with the limiter itself is no outage: while another rate
+// FailOpen passes the call on as if there were no limit, if the limiter did not
+// answer. A fault of the limiter itself is no outage: while another rate
 // than the expected one is stored, or the name is used by something else, calls
-// end with status Internal. A limiter whose rate nobody has set has no limit.
+// end with status Internal. A limiter without a rate has no limit.
 func FailOpen(_ context.Context, _ string, err error) error {
 	if errors.Is(err, ratelimiter.ErrOtherRate) || errors.Is(err, ratelimiter.ErrOtherAlgorithm) {
 		return misused()
@@ -90,61 +109,3 @@ func FailOpen(_ context.Context, _ string, err error) error {
 
 // FailClosed ends the call with status Unavailable, and RetryInfo of a second.
 func FailClosed(context.Context, string, error) error { return unavailable() }
-
-// admit returns the status that ends a call, nil if it goes on.
-func (l *Limit) admit(ctx context.Context, method string) error {
-	cost := l.cost(ctx, method)
-	switch {
-	case cost == 0:
-		return nil
-	case cost < 0:
-		return status.Error(codes.InvalidArgument, "it cannot be told what this call costs")
-	}
-	key, err := l.key.Of(request(ctx, method))
-	switch {
-	case errors.Is(err, ratelimiter.ErrInvalidArgument):
-		return misused()
-	case err != nil:
-		return status.Error(codes.InvalidArgument, "it cannot be told whose call this is")
-	}
-	bounded, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	decisions, granted, err := l.take(bounded, key, cost)
-	if err == nil && granted && !decisions[0].Fallback {
-		for _, one := range l.tried {
-			ratelimiter.Shadow(one.For(key)).Take(ctx, cost)
-		}
-	}
-	return l.outcome(ctx, method, decisions, granted, err)
-}
-
-// take asks about one limit or about several at once.
-func (l *Limit) take(ctx context.Context, key string, cost int64) ([]ratelimiter.Decision, bool, error) {
-	if len(l.limits) == 1 { // alone it has its options for denial and prefetch
-		d, err := l.limits[0].For(key).Take(ctx, cost)
-		return []ratelimiter.Decision{d}, d.Allowed, err
-	}
-	members := make([]ratelimiter.Member, len(l.limits))
-	for i, one := range l.limits {
-		members[i] = one.For(key)
-	}
-	d, err := ratelimiter.All(members...).Take(ctx, cost)
-	return d.Members, d.Allowed, err
-}
-
-// outcome returns what a decision, or the want of one, says to the caller.
-func (l *Limit) outcome(ctx context.Context, method string, decisions []ratelimiter.Decision, granted bool, err error) error {
-	switch {
-	case err == nil && granted:
-		return nil
-	case err == nil:
-		return l.refused(decisions)
-	case errors.Is(err, ratelimiter.ErrExceedsBurst):
-		return exceeded(nil, 0)
-	case ctx.Err() != nil:
-		return status.FromContextError(ctx.Err()).Err()
-	case errors.Is(err, ratelimiter.ErrInvalidArgument):
-		return misused()
-	}
-	return l.failure(ctx, method, err)
-}

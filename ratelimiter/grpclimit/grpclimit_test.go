@@ -322,7 +322,12 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	}{
 		"no limiter": {nil, grpclimit.FailOpen, patient}, "no failure": {l, nil, patient}, "a nil option": {l, grpclimit.FailOpen, nil},
 		"a nil limit more": {l, grpclimit.FailOpen, grpclimit.Also(nil)}, "a cost of nil": {l, grpclimit.FailOpen, grpclimit.Cost(nil)},
-		"no time": {l, grpclimit.FailOpen, grpclimit.Timeout(0)},
+		"no time": {l, grpclimit.FailOpen, grpclimit.Timeout(0)}, "a rule of nil": {l, grpclimit.FailOpen, grpclimit.Rule(nil)},
+		"a shadow without an observer": {l, grpclimit.FailOpen, grpclimit.Shadow()}, "an observer of nil": {l, grpclimit.FailOpen, grpclimit.Observe(nil)},
+		"too many names": {l, grpclimit.FailOpen, grpclimit.PolicyNames("a", "b")}, "an empty name": {l, grpclimit.FailOpen, grpclimit.PolicyNames("")},
+		"no format": {l, grpclimit.FailOpen, grpclimit.Headers(7)}, "a jitter back": {l, grpclimit.FailOpen, grpclimit.WithRetryJitter(-1)},
+		"an empty key": {l, grpclimit.FailOpen, grpclimit.SharedKey("")}, "no logger": {l, grpclimit.FailOpen, grpclimit.Logger(nil)},
+		"messages of nil": {l, grpclimit.FailOpen, grpclimit.Messages(nil)}, "a refund of nil": {l, grpclimit.FailOpen, grpclimit.RefundIf(nil)},
 	} {
 		_, err := grpclimit.New(of.l, byUser, of.failure, of.opt)
 		assert.ErrorIs(t, err, ratelimiter.ErrInvalidArgument, name)

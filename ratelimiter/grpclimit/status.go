@@ -1,6 +1,7 @@
 package grpclimit
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -10,26 +11,33 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/httplimit"
 )
 
 // refused returns the status of a refusal: of those limits that did not grant, and
 // know when they would. One that stands beside a paused one was not asked; where
 // one has a rate of 0, no time ends the refusal.
-func (l *Limit) refused(decisions []ratelimiter.Decision) error {
+func (l *Limit) refused(r httplimit.Report) error {
+	if r.Never {
+		return exceeded(nil, 0)
+	}
 	var names []string
 	wait, closed := time.Duration(0), true
-	for i, d := range decisions {
-		if banned(d) {
+	for _, d := range r.Limits {
+		if banned(d.Decision) {
 			return exceeded(nil, 0)
 		}
 		if d.Allowed || d.RetryAfter == 0 {
 			continue
 		}
-		names, wait = append(names, l.limits[i].Name()), max(wait, d.RetryAfter)
+		names, wait = append(names, d.Name), max(wait, d.RetryAfter)
 		closed = closed && d.Fallback && d.Limit == 0
 	}
 	if closed {
 		return unavailable()
+	}
+	if wait > 0 {
+		wait += rand.N(l.jitter + 1)
 	}
 	return exceeded(names, wait)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -37,13 +36,11 @@ func Charge(ctx context.Context, n int64) error {
 		return fmt.Errorf("httplimit: charge: %w", ErrNoDecision)
 	case n < 0:
 		return fmt.Errorf("httplimit: charge: %w: %d tokens", ratelimiter.ErrInvalidArgument, n)
-	case !t.refundable():
+	case !t.taken.Refundable():
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.m.timeout)
-	defer cancel()
 	done := t.Report
-	done.Outcome, done.Cost, done.Err = Charged, n, t.settle(ctx, n)
+	done.Outcome, done.Cost, done.Err = Charged, n, t.taken.Settle(ctx, n)
 	t.m.observe(t.request, done)
 	if done.Err != nil {
 		return fmt.Errorf("httplimit: charge: %w", done.Err)
@@ -64,52 +61,4 @@ func (t *ticket) carry(r *http.Request) (with *http.Request, served func()) {
 	with = r.WithContext(context.WithValue(r.Context(), ticketKey{}, t))
 	t.request = with
 	return with, func() { r.Pattern, r.MultipartForm = with.Pattern, with.MultipartForm }
-}
-
-// bill is what a request has paid so far.
-type bill struct {
-	mu   sync.Mutex
-	paid []int64 // tokens of each limit; nil: what the decision took
-	told int64   // what limits in shadow know of, once paid is not nil
-}
-
-// settle makes n what the request has paid, of all limits at the same time.
-func (t *ticket) settle(ctx context.Context, n int64) error {
-	t.bill.mu.Lock()
-	defer t.bill.mu.Unlock()
-	if t.bill.paid == nil {
-		for range t.buckets {
-			t.bill.paid = append(t.bill.paid, t.Cost)
-		}
-		t.bill.told = t.Cost
-	}
-	t.settleTried(ctx, t.bill.told, n)
-	t.bill.told = n
-	var all sync.WaitGroup // and no errgroup, which returns the first error alone
-	errs := make([]error, len(t.buckets))
-	for i := range t.buckets {
-		all.Go(func() {
-			errs[i] = t.buckets[i].Settle(ctx, t.bill.paid[i], n)
-			if errs[i] == nil || errors.Is(errs[i], ratelimiter.ErrOutcomeUnknown) || ctx.Err() != nil {
-				t.bill.paid[i] = n
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-// giveBack refunds what was paid.
-func (t *ticket) giveBack(ctx context.Context) error {
-	t.bill.mu.Lock()
-	charged := t.bill.paid != nil
-	t.bill.mu.Unlock()
-	if charged {
-		return t.settle(ctx, 0)
-	}
-	t.settleTried(ctx, t.Cost, 0)
-	if len(t.buckets) == 1 { // All has no rates per client
-		return t.buckets[0].Refund(ctx, t.Cost)
-	}
-	return all(t.buckets).Refund(ctx, t.Cost)
 }

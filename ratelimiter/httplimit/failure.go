@@ -1,11 +1,11 @@
 package httplimit
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/admission"
 )
 
 // Failure is what happens to a request about which no decision could be made:
@@ -22,7 +22,7 @@ var (
 	// name that is used by something else, are answered as by FailClosed. A limiter
 	// whose rate nobody has set has no limit.
 	FailOpen Failure = failure(func(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
-		if misconfigured(err) {
+		if admission.Misconfigured(err) {
 			unavailable.write(w)
 			return
 		}
@@ -39,15 +39,6 @@ var (
 // error, such as [ratelimiter.ErrNoRate], ctx's deadline or the network's.
 func FailWith(serve func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Failure {
 	return failure(serve)
-}
-
-func misconfigured(err error) bool {
-	for _, own := range []error{ratelimiter.ErrInvalidArgument, ratelimiter.ErrOtherRate, ratelimiter.ErrOtherAlgorithm} {
-		if errors.Is(err, own) {
-			return true
-		}
-	}
-	return false
 }
 
 type failure func(http.ResponseWriter, *http.Request, http.Handler, error)

@@ -37,7 +37,19 @@ func (f HeaderFormat) String() string {
 	return fmt.Sprintf("HeaderFormat(%d)", int(f))
 }
 
-// set tells about the limits of which something is known.
+// Fields returns the fields that tell a client about the limits of a report. It is for servers that are not of
+// net/http: [New] sets them by itself. A report without decisions has none.
+func (f HeaderFormat) Fields(decided Report) http.Header {
+	h, limits := make(http.Header), slices.Clone(decided.Limits)
+	for i := range limits {
+		limits[i].Name = printable(limits[i].Name)
+	}
+	decided.Limits = limits
+	f.set(h, &http.Request{}, decided)
+	return h
+}
+
+// set tells about the limits that have numbers.
 func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
 	known := make([]Limit, 0, len(decided.Limits))
 	for _, l := range decided.Limits {

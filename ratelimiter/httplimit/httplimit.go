@@ -1,7 +1,6 @@
 package httplimit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/admission"
 )
 
 // New returns middleware that asks lim about each request, under the key that
@@ -21,7 +21,7 @@ import (
 // limit. Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a zero or unusable
 // key, a nil failure and options that cannot be used.
 func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
-	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, silence: silence{began: time.Now()}, settings: settings{
+	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, settings: settings{
 		headers: Draft11,
 		cost:    func(*http.Request) int64 { return 1 },
 		refusal: func(w http.ResponseWriter, _ *http.Request, refused Report) { exceeded(refused).write(w) },
@@ -34,7 +34,7 @@ func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (fu
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	m.names = m.policies()
+	m.names, m.gate = m.policies(), admission.NewGate(m.limits, m.tried, m.shadow, m.timeout)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}, nil
@@ -46,8 +46,8 @@ type middleware struct {
 	names   []string // of the limits, as clients see them
 	key     Key
 	failure Failure
-	log     quiet
-	silence silence
+	log     admission.Quiet
+	gate    *admission.Gate
 	settings
 }
 
@@ -142,7 +142,7 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, refused Repo
 func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Handler, t *ticket) {
 	with, served := t.carry(r)
 	defer served()
-	if m.refundIf == nil || !t.refundable() {
+	if m.refundIf == nil || !t.taken.Refundable() {
 		next.ServeHTTP(w, with)
 		return
 	}
@@ -155,11 +155,8 @@ func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Hand
 		if !m.refundIf(Response{Request: with, Status: rec.status, Header: rec.Header()}) {
 			return
 		}
-		// The client may be gone by now, and is owed it all the same.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(with.Context()), m.timeout)
-		defer cancel()
 		done := t.Report
-		done.Outcome, done.Err = Refunded, t.giveBack(ctx)
+		done.Outcome, done.Err = Refunded, t.taken.GiveBack(with.Context())
 		m.observe(with, done)
 	}()
 	next.ServeHTTP(rec.asCapableAs(w), with)

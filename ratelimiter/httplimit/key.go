@@ -38,9 +38,9 @@ func (k Key) Of(r *http.Request) (string, error) {
 	return key, err
 }
 
-// told returns how logs call a key: by its kind and a hash, as the text may be a
-// secret. An address is none. The hash is the one in the limiter's own errors.
-func (k Key) told(key string) string {
+// Redact returns the name of a key for logs: its kind and a hash, because the text may be a secret. An
+// address is shown. The hash is the one in the limiter's own errors.
+func (k Key) Redact(key string) string {
 	if k.open {
 		return k.kind + " " + key
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -123,31 +122,11 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	}
 	key := "shared"
 	if m.sharedKey == "" || p.Key != m.sharedKey {
-		key = m.key.told(p.Key)
+		key = m.key.Redact(p.Key)
 	}
-	if more, ok := m.log.speak(time.Now()); ok {
+	if more, ok := m.log.Speak(time.Now()); ok {
 		m.logger.WarnContext(r.Context(), "rate limiter failed",
 			slog.String("name", m.limits[0].Name()), slog.String("key", key),
 			slog.String("outcome", p.Outcome.String()), slog.Int("unlogged", more), slog.Any("err", p.Err))
 	}
-}
-
-// quiet keeps a server that is gone from filling the log with every request.
-type quiet struct {
-	mu    sync.Mutex
-	until time.Time
-	held  int
-}
-
-// speak reports whether a line may be written now, and how many were not since
-// the last one.
-func (q *quiet) speak(now time.Time) (unlogged int, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if now.Before(q.until) {
-		q.held++
-		return 0, false
-	}
-	unlogged, q.held, q.until = q.held, 0, now.Add(time.Second)
-	return unlogged, true
 }

@@ -1,4 +1,4 @@
-package httplimit
+package admission
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// silence is what a middleware knows of a server that does not answer.
+// silence is what a gate knows of a server that does not answer.
 type silence struct {
 	breaker.Breaker
 	began time.Time             // of its clock
@@ -20,9 +20,9 @@ type silence struct {
 
 // unlessSilent asks the limiter for as long as the timeout. A limiter that is known
 // not to answer is not asked: the error is the last one.
-func (m *middleware) unlessSilent(ctx context.Context, ask func(context.Context) error) error {
-	s := &m.silence
-	patience := breaker.Patience{Within: m.timeout, Now: func() time.Duration { return time.Since(s.began) }, Silent: outage}
+func (g *Gate) unlessSilent(ctx context.Context, ask func(context.Context) error) error {
+	s := &g.silence
+	patience := breaker.Patience{Within: g.timeout, Now: func() time.Duration { return time.Since(s.began) }, Silent: outage}
 	return s.Ask(ctx, patience, func(ctx context.Context) error {
 		err := ask(ctx)
 		if err != nil && outage(err, ctx.Err() != nil) { // before the breaker may open
@@ -40,5 +40,16 @@ func (m *middleware) unlessSilent(ctx context.Context, ask func(context.Context)
 // outage reports whether an error shows that the server does not answer: it came
 // when the timeout was over, and is nothing that the server has said.
 func outage(err error, late bool) bool {
-	return late && !misconfigured(err) && !errors.Is(err, ratelimiter.ErrNoRate)
+	return late && !Misconfigured(err) && !errors.Is(err, ratelimiter.ErrNoRate)
+}
+
+// Misconfigured reports whether an error is about the limiter itself, which is no outage: it cannot be used, or it is not
+// the expected one.
+func Misconfigured(err error) bool {
+	for _, own := range []error{ratelimiter.ErrInvalidArgument, ratelimiter.ErrOtherRate, ratelimiter.ErrOtherAlgorithm} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
 }
