@@ -191,6 +191,18 @@ var waitables = map[string]waitable{
 		_, err := reliable.New[string](p[0], name).Receive(ctx)
 		return err
 	}),
+	"job result": {
+		hold: func(*testing.T, process, string) {},
+		wait: func(ctx context.Context, p process, name string, _ time.Duration) error {
+			q := reliable.New[string](p[0], name)
+			id, err := q.Add(ctx, "job")
+			if err == nil {
+				_, err = q.Await(ctx, id)
+			}
+			return err
+		},
+		once: true,
+	},
 	"stream": awaited(func(ctx context.Context, p process, name string) error {
 		_, err := queue.NewStream[string, string](p[0], name).Group("g").Create(ctx, queue.FromStart)
 		return err
@@ -314,7 +326,7 @@ func TestAWaitOnASilentServerIsNoAnswer(t *testing.T) {
 func TestAWaitThatItsContextEndsInAnOutageSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, of := range waitables {
-		if of.sleeps || name == "loader" || name == "reliable queue" { // they do not wait for a server, or do not know of it
+		if of.sleeps || name == "loader" { // they do not wait for a server
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -323,8 +335,9 @@ func TestAWaitThatItsContextEndsInAnOutageSaysSo(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr())
 			key := redistest.Name(t)
 			of.hold(t, waiterProcess(t, server.Addr()), key)
-			p := waiterProcess(t, proxy.Addr())
-			ctx, cancel := context.WithTimeout(t.Context(), pace.Scale(20*time.Second))
+			lasts := pace.Scale(8 * time.Second)
+			p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(2*lasts)) // which a wait bears an outage for
+			ctx, cancel := context.WithTimeout(t.Context(), lasts)
 			defer cancel()
 			told := make(chan error, 3)
 			for range cap(told) {

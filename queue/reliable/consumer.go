@@ -50,6 +50,7 @@ type consumer struct {
 
 	mu      sync.Mutex
 	takers  []*taker
+	failure error     // of the last exchange; nil: it was answered
 	lookAt  time.Time // when it looks again
 	joining bool      // it is about to hear
 	sub     *pubsub.Subscription
@@ -180,6 +181,13 @@ func (c *consumer) filled(t *taker) (full bool) {
 	defer c.mu.Unlock()
 	full, t.full = t.full, false
 	return full
+}
+
+// unanswered returns the error of a wait that ctx has ended, with why the server was not reached.
+func (c *consumer) unanswered(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return send.Unanswered(ctx, c.failure)
 }
 
 // leave takes t out. What it got and did not take goes to others, or back.
@@ -354,6 +362,9 @@ func (c *consumer) trouble(err error) {
 		c.failing = time.Now()
 	}
 	lasts := time.Since(c.failing)
+	c.mu.Lock()
+	c.failure = err
+	c.mu.Unlock()
 	if !send.Transient(err) || lasts > c.h.e.WatchdogTimeout {
 		c.fail(err)
 	}

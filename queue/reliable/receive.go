@@ -6,7 +6,6 @@ import (
 	"time"
 	"unique"
 
-	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Receive waits for a message, and takes it for as long as this process lives, or until
@@ -96,7 +95,7 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (all []*Mes
 		select {
 		case <-t.news:
 		case <-ctx.Done():
-			return nil, core.ContextError(ctx)
+			return nil, c.unanswered(ctx)
 		case <-q.h.e.Closing():
 			return nil, ErrClosed
 		}

@@ -92,11 +92,12 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	var failing time.Time
 	for {
 		text, err := q.result(ctx, id)
+		failure := err
 		switch {
 		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrBuried):
 			return text, err
 		case errors.Is(err, ErrPending):
-			failing = time.Time{}
+			failing, failure = time.Time{}, nil
 		case !send.Transient(err), !failing.IsZero() && time.Since(failing) > q.h.e.WatchdogTimeout:
 			return nil, err
 		case failing.IsZero():
@@ -108,7 +109,7 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, core.ContextError(ctx)
+			return nil, send.Unanswered(ctx, failure)
 		case <-q.h.e.Closing():
 			timer.Stop()
 			return nil, ErrClosed

@@ -179,7 +179,7 @@ func (c *consumer) fly(f *flight) error {
 	if err == nil {
 		c.pending, c.failing = nil, time.Time{}
 		c.mu.Lock()
-		c.retries = false
+		c.retries, c.failure = false, nil
 		c.mu.Unlock()
 		return c.land(f, got)
 	}
