@@ -69,10 +69,10 @@ func examples(t *testing.T) string {
 	return all.String()
 }
 
-// TestTheREADMEShowsGoThatCompiles compares the Go cells of the table "Java beside Go" with the examples.
+// TestTheREADMEShowsGoThatCompiles compares the Go cells of the table "Java and Go" with the examples.
 func TestTheREADMEShowsGoThatCompiles(t *testing.T) {
 	t.Parallel()
-	_, part, _ := strings.Cut(text(t, "README.md"), "\n## Java beside Go\n")
+	_, part, _ := strings.Cut(text(t, "README.md"), "\n## Java and Go\n")
 	part, _, _ = strings.Cut(part, "\n## ")
 	rows := regexp.MustCompile("(?m)^\\| `[^`]+` \\| `([^`]+)` \\|$").FindAllStringSubmatch(part, -1)
 	require.Greater(t, len(rows), 5)

@@ -13,8 +13,8 @@ import (
 	"github.com/rueidisson/rueidisson/topic"
 )
 
-// besideJava has the Go code of the table "Java beside Go" in README.md.
-func besideJava(ctx context.Context, c *rueidisson.Client, k, v string) (string, error) {
+// likeJava has the Go code of the table "Java and Go" in README.md.
+func likeJava(ctx context.Context, c *rueidisson.Client, k, v string) (string, error) {
 	hold, err := c.Lock("a").Lock(ctx)
 	if err != nil {
 		return "", err
@@ -53,7 +53,7 @@ func besideJava(ctx context.Context, c *rueidisson.Client, k, v string) (string,
 	return v, err
 }
 
-func Example_besideJava() {
+func Example_likeJava() {
 	s, err := embedded.Start()
 	if err != nil {
 		panic(err)
@@ -65,6 +65,6 @@ func Example_besideJava() {
 		panic(err)
 	}
 	defer c.Close(ctx)
-	fmt.Println(besideJava(ctx, c, "k", "v"))
+	fmt.Println(likeJava(ctx, c, "k", "v"))
 	// Output: v <nil>
 }
