@@ -13,7 +13,7 @@ import (
 
 // importFeed imports a feed, unless another process imports it at this time.
 func importFeed(ctx context.Context, c *rueidisson.Client, feed string, load func(ctx context.Context) error) (imported bool, err error) {
-	hold, err := c.Lock("feed:"+feed).TryLock(ctx, lock.WithWait(100*time.Millisecond))
+	hold, err := c.Lock("feed:"+feed).TryLock(ctx, lock.WithWait(time.Second))
 	switch {
 	case errors.Is(err, lock.ErrNotAcquired):
 		return false, nil // busy: another process has the lock

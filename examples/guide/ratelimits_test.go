@@ -59,7 +59,7 @@ func Example_rateLimits() {
 	h, err := limited(ctx, c, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	check(err)
 	answers := map[int]int{}
-	for range 12 {
+	for range 50 {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 		answers[w.Code]++
