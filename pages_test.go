@@ -116,22 +116,6 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// puzzles are words that make readers guess who does what, or that have a common word in their place.
-var puzzles = regexp.MustCompile(`(?i)\b(whoever|nobody|somebody|who (waits|asks|has)|of which|but for|as of an?|likewise|` +
-	`is an \x60?(\w+\.)?Err|is the error of|(entry|entries|key|keys) (goes|go|stands|stand)|behind|beside)\b`)
-
-// TestPagesAreInPlainWords finds such words in the pages that every user reads.
-func TestPagesAreInPlainWords(t *testing.T) {
-	t.Parallel()
-	guide, err := filepath.Glob("docs/guide/*.md")
-	require.NoError(t, err)
-	for _, page := range append(guide, "README.md", "docs/promises.md") {
-		for n, line := range strings.Split(text(t, page), "\n") {
-			assert.NotRegexp(t, puzzles, line, "%s:%d", page, n+1)
-		}
-	}
-}
-
 // TestTheREADMEStaysShort allows it 200 lines, because every reader begins there.
 func TestTheREADMEStaysShort(t *testing.T) {
 	t.Parallel()
