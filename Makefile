@@ -5,6 +5,7 @@
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
+# pictures  the pictures of README.md, into docs/img: real runs of the flash sale, and rows of docs/speed.md
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
 # servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
 # interop-table   what the last test-interop has proven, into docs/interop.md
@@ -46,7 +47,7 @@ grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios fuzz
+.PHONY: demo servers test test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios pictures fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -121,6 +122,9 @@ bench: servers
 
 ratios: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -run TestRatios -v . -args -ratios -rounds 11 -slice 150ms -page ../docs/speed.md
+
+pictures:
+	go -C bench run ./pictures
 
 # go test takes one fuzz target of one package at a time. A new input is made small only a little: where several goroutines
 # run, it takes another way each time, and that would be all that is done.

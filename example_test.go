@@ -35,7 +35,7 @@ func bill(ctx context.Context, order string) error {
 // charge bills an order, and nobody else bills it at the same time.
 func charge(ctx context.Context, c *rueidisson.Client, order string) error {
 	return lock.Do(ctx, c.Lock("order:"+order), func(ctx context.Context) error {
-		return bill(ctx, order) // ctx ends before the server gives the lock away
+		return bill(ctx, order) // ctx is cancelled before another process can acquire the lock
 	})
 }
 

@@ -1,6 +1,7 @@
 package rueidisson_test
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +18,9 @@ func pages(t *testing.T) []string {
 	docs, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, docs)
-	return append(docs, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+	guide, err := filepath.Glob("docs/guide/*.md")
+	require.NoError(t, err)
+	return append(append(docs, guide...), "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 
 func text(t *testing.T, file string) string {
@@ -32,22 +35,49 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // TestProgramsOfThePagesAreThoseOfTheExamples compares the Go code of the pages with the examples, which are compiled and run.
 func TestProgramsOfThePagesAreThoseOfTheExamples(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("examples/cookbook/*_test.go")
-	require.NoError(t, err)
-	var examples strings.Builder
-	for _, file := range append(files, "example_test.go") {
-		examples.WriteString(text(t, file))
-	}
+	all := examples(t)
 	for _, page := range pages(t) {
 		blocks := goBlock.FindAllStringSubmatch(text(t, page), -1)
-		if page == "README.md" || page == "docs/cookbook.md" {
+		if page == "README.md" || page == "docs/cookbook.md" || strings.HasPrefix(page, "docs/guide/") && page != "docs/guide/README.md" {
 			require.NotEmpty(t, blocks, page)
 		}
 		for _, block := range blocks {
+			if strings.HasPrefix(block[1], "package ") {
+				assert.Contains(t, all, block[1], page)
+				continue
+			}
 			for _, part := range strings.Split(block[1], "\n\n") {
-				assert.Contains(t, examples.String(), part, page)
+				assert.Contains(t, all, part, page)
 			}
 		}
+	}
+}
+
+// examples returns the code of the examples of the pages.
+func examples(t *testing.T) string {
+	t.Helper()
+	files := []string{"example_test.go"}
+	for _, pattern := range []string{"examples/cookbook/*_test.go", "examples/guide/*_test.go", "examples/quickstart/*.go"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		all.WriteString(text(t, file))
+	}
+	return all.String()
+}
+
+// TestTheREADMEShowsGoThatCompiles compares the Go cells of the table "Java and Go" with the examples.
+func TestTheREADMEShowsGoThatCompiles(t *testing.T) {
+	t.Parallel()
+	_, part, _ := strings.Cut(text(t, "README.md"), "\n## Java and Go\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	rows := regexp.MustCompile("(?m)^\\| `[^`]+` \\| `([^`]+)` \\|$").FindAllStringSubmatch(part, -1)
+	require.Greater(t, len(rows), 5)
+	for _, row := range rows {
+		assert.Contains(t, examples(t), "\t"+row[1]+"\n")
 	}
 }
 
@@ -86,8 +116,43 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestTheREADMEStaysShort, as it is the first page that somebody reads.
+// TestTheREADMEStaysShort allows it 200 lines, because every reader begins there.
 func TestTheREADMEStaysShort(t *testing.T) {
 	t.Parallel()
-	assert.Less(t, strings.Count(text(t, "README.md"), "\n"), 200)
+	assert.LessOrEqual(t, strings.Count(text(t, "README.md"), "\n"), 200)
+}
+
+// TestTablesOfTheREADMELinkEveryCell checks the rows of the tables of objects.
+func TestTablesOfTheREADMELinkEveryCell(t *testing.T) {
+	t.Parallel()
+	_, part, _ := strings.Cut(text(t, "README.md"), "\n## Objects\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	row := regexp.MustCompile(`^\| \[[^]]+\]\([^)]+\) \| \[.+\]\([^)]+\) \| \[[^]]+\]\([^)]+\) \|$`)
+	tables, rows := 0, 0
+	for line := range strings.Lines(part) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "|---"):
+		case strings.HasSuffix(line, "| Go | Redisson |"):
+			tables++
+		default:
+			rows++
+			assert.Regexp(t, row, line)
+		}
+	}
+	assert.Equal(t, 5, tables)
+	assert.Greater(t, rows, 30)
+}
+
+// TestPicturesOfTheREADMEAreThere reads them as XML. The tests of bench/pictures compare what they show.
+func TestPicturesOfTheREADMEAreThere(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"docs/img/flashsale.svg", "docs/img/speed.svg"} {
+		assert.Contains(t, text(t, "README.md"), "]("+file+")")
+		var picture struct {
+			XMLName xml.Name `xml:"svg"`
+			Title   string   `xml:"title"`
+		}
+		require.NoError(t, xml.Unmarshal([]byte(text(t, file)), &picture), file)
+		assert.NotEmpty(t, picture.Title, file)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -159,7 +160,7 @@ func exportData(t *testing.T) importer.Lookup {
 	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
 }
 
-// TestThePackageCommentListsAllObjects compares the list of objects in the comment of the root package with the
+// TestThePackageCommentListsAllObjects compares the lists of objects in the comment of the root package and in README.md with the
 // constructors that there are: the methods of the client that return a handle, and the functions that take a client.
 func TestThePackageCommentListsAllObjects(t *testing.T) {
 	t.Parallel()
@@ -193,10 +194,14 @@ func TestThePackageCommentListsAllObjects(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(made), 30)
-	comment := text(t, "doc.go")
+	comment, readme := text(t, "doc.go"), text(t, "README.md")
 	for _, one := range made {
 		if !strings.Contains(comment, "["+one+"]") {
 			t.Errorf("the package comment does not list %s", one)
+		}
+		shown := regexp.MustCompile("`" + regexp.QuoteMeta(strings.Replace(one, "Client.", "c.", 1)) + `[(\[]`)
+		if !shown.MatchString(readme) {
+			t.Errorf("README.md does not list %s", one)
 		}
 	}
 }
