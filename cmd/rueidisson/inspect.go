@@ -142,7 +142,7 @@ func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) 
 		return nil, failed(err)
 	}
 	defer redis.Close()
-	of, err := (&look{t, redis, name}).object(ctx)
+	of, err := (&look{tool: t, redis: redis, name: name}).object(ctx)
 	if err != nil {
 		return nil, failed(fmt.Errorf("inspect %q: %w", name, err))
 	}

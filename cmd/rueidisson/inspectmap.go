@@ -88,6 +88,9 @@ func (l *look) asMap(ctx context.Context, h *hashRead, kind string) (*mapFound, 
 	if m.MaxBytes, _ = strconv.ParseInt(h.bytes[0], 10, 64); m.MaxBytes > 0 {
 		m.Bytes, _ = strconv.ParseInt(h.bytes[1], 10, 64)
 	}
+	if l.brief {
+		return m, nil
+	}
 	b := l.redis.B()
 	n, err := l.numbers(ctx, b.Xlen().Key(companion(l.name, "rueidisson_writes")).Build(), b.Xlen().Key(companion(l.name, "rueidisson_dead")).Build())
 	if err != nil {

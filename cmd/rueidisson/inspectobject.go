@@ -21,6 +21,7 @@ type look struct {
 	*tool
 	redis rueidis.Client
 	name  string
+	brief bool // only the kind matters, and only what the name itself has
 }
 
 // nobody is what a name without a key is of.
@@ -48,6 +49,9 @@ func (l *look) object(ctx context.Context) (finding, error) {
 	is, err := l.redis.Do(ctx, l.redis.B().Type().Key(l.name).Build()).ToString()
 	if err != nil {
 		return nil, err
+	}
+	if is == "none" && l.brief {
+		return nobody, nil
 	}
 	if read, known := readings[is]; known {
 		return read(l, ctx)
@@ -96,7 +100,7 @@ func (l *look) hash(ctx context.Context) (finding, error) {
 		return nil, nil
 	}
 	kind := "map"
-	if l.timed(ctx, h) {
+	if !l.brief && l.timed(ctx, h) {
 		kind = "ttl map"
 	}
 	return l.asMap(ctx, h, kind)
