@@ -26,7 +26,7 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 	}
 	for _, args := range []string{
 		"lock orders:1 -- true", "inspect orders:1", "force-unlock orders:1",
-		"latch set orders:ready 2", "latch down orders:ready --party p", "inspect orders:ready",
+		"latch set orders:ready 2", "latch down orders:ready 2", "latch await orders:ready --armed", "latch set orders:ready 2", "latch down orders:ready --party p", "inspect orders:ready",
 		"permit set orders:reports 2", "permit run orders:reports -- true", "inspect orders:reports",
 		"queue add orders:q a", "queue take orders:q --wait 1s", "queue add orders:q a --delayed --delay 0s", "queue take orders:q --delayed --wait 30s",
 		"queue keep orders:q --for 10ms",
@@ -38,7 +38,11 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 		"job redrive orders:jobs", "job work orders:jobs --drain --attempts 1 -- false", "job purge orders:jobs",
 		"job pause orders:jobs", "job resume orders:jobs",
 	} {
-		assert.Zero(t, run(strings.Fields(args)...).code, args)
+		want := 0
+		if strings.HasSuffix(args, "-- false") {
+			want = exitRefused // the job failed for good
+		}
+		assert.Equal(t, want, run(strings.Fields(args)...).code, args)
 	}
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -18,32 +19,47 @@ What kind of lock it is shows in Redis: "lock", "fenced" if it has ever given a
 fencing token, "fair" while somebody waits for it, "rwlock" while it is held,
 "election" for a day after its last leader: the leader's value, the fencing token of
 its term, and the candidates in their order. A fair lock that nobody waits for looks
-like a plain one.
+like a plain one. "lock group" is a LockGroup of which values are held.
 
-Of a map it shows how many entries there are, and the size and bytes that a cache is
-bounded to: "map" is a hash that is nothing else's, "cache" one with the keys of an
-RMapCache, "sharded map" has its number of shards, and remains as long as the one
-that stays longest. Of a "list multimap" and a "set multimap" it shows how many keys
-and values there are, with those that have ended and were not swept yet, and how many
-keys have an end that clients keep; it walks the keys to count the values.
+Every other object is known by its keys, too:
 
-Of what is no lock and no map it shows what is there, too. A number is a
-"semaphore or latch": nothing in Redis tells these apart, but "latch" where parties
-have counted it down, or it opened less than a minute ago. A "permit semaphore" is
-known by permits that are held; without, it is such a number. A "barrier" has its
-parties, and how many of them wait; of a "redisson rate limiter" it shows the rate,
-and "rueidisson limit peek --redisson NAME" what is left.
+  semaphore, latch   a number that this library has set, or armed
+  semaphore or latch a number of which nothing in Redis tells what it is
+  permit semaphore   a number whose permits are held; without, it is such a number
+  barrier            its parties, and how many wait; "double barrier" while members
+                     are inside
+  rate limiter       its rate; "redisson rate limiter" that of an RRateLimiter
+  map                a hash that is nothing else's; "ttl map" one whose entries have
+                     times to live, "cache" one with the keys of an RMapCache, and the
+                     size and bytes that it is bounded to; how many changes are still
+                     to be written to a store, or were refused by it
+  sharded map        its shards, their entries; it remains as long as the shard that
+                     stays longest
+  list multimap,     their keys and values, with those that have ended and were not
+  set multimap       swept yet, and how many keys have an end that clients keep; all
+                     keys are read to count the values
+  queue              a list that is nothing else's; "bounded queue" and "ring buffer"
+                     have their capacity, "priority queue" is a sorted set, "delayed
+                     queue" has what is not due yet
+  reliable queue     its jobs by their states
+  stream             its groups; "reliable topic" is a stream with its subscribers
+
+A key that is none of these is "unknown": its type, its size and its time to live.
+"guard" names a fenced lock whose tokens guard the key. Of a name without any key
+inspect says "none": a lock is free, a queue or map is empty, a latch is open.
 
 With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
 "count", "remaining_ms" (-1: without an end), "holders": [{"owner", "count",
 "remaining_ms"}], "queue": [{"owner", "client" (go, java), "own"}], "fence" (the
 last token that was given), "leader" (of election: {"value", "fence"}, with
 "base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
-is left out. Of what is no lock: {"name", "kind", "held", "remaining_ms"}, and of map
-and cache "entries", "max_size", "max_bytes", "bytes"; of sharded map "shards",
-"entries"; of multimaps "keys", "values", "ending"; of semaphore and latch "count"; of permit semaphore
-"available", "permits" (how many are held); of barrier "parties", "waiting",
-"generation"; of redisson rate limiter "rate", "interval_ms", "per_client". The exit
+is left out, as is "kind" without any key. Of what is no lock: {"name", "kind", "held",
+"remaining_ms"} and what it has of "entries", "max_size", "max_bytes", "bytes",
+"unwritten", "refused", "shards", "keys", "values", "ending", "count", "available",
+"permits" (how many are held), "owners", "parties", "waiting", "inside", "generation",
+"rate", "paused", "interval_ms", "per_client", "capacity", "delayed", "due_ms",
+"ready", "due", "behind", "leased", "dead", "groups": [{"group", "consumers",
+"pending", "lag", "dead"}], "type", "size", "unit", "guards" (lock: token). The exit
 code is 0 whether or not the lock is held.`
 
 func (t *tool) inspectCommand() *cobra.Command {
@@ -126,7 +142,7 @@ func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) 
 		return nil, failed(err)
 	}
 	defer redis.Close()
-	of, err := (&look{t, redis, name}).object(ctx)
+	of, err := (&look{tool: t, redis: redis, name: name}).object(ctx)
 	if err != nil {
 		return nil, failed(fmt.Errorf("inspect %q: %w", name, err))
 	}
@@ -169,9 +185,7 @@ func find(ctx context.Context, c *rueidisson.Client, s *state) (found, error) {
 func (f found) print(t *tool) error {
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "name\t%s\n", f.Name)
-	if f.Kind != "" {
-		fmt.Fprintf(w, "kind\t%s\n", f.Kind)
-	}
+	fmt.Fprintf(w, "kind\t%s\n", cmp.Or(f.Kind, "none"))
 	if f.Mode != "" {
 		fmt.Fprintf(w, "mode\t%s\n", f.Mode)
 	}
@@ -181,7 +195,7 @@ func (f found) print(t *tool) error {
 	for _, h := range f.Holders {
 		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", printable(h.Owner), h.Count, h.remaining())
 	}
-	if !f.Held {
+	if !f.Held && f.Kind != "" {
 		fmt.Fprintf(w, "owner\tnobody\n")
 	}
 	if f.Fence > 0 {

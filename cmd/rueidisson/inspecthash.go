@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -16,7 +18,8 @@ type barrierFound struct {
 	Held        bool   `json:"held"` // never
 	Parties     int64  `json:"parties"`
 	Waiting     int64  `json:"waiting"`
-	Generation  int64  `json:"generation"` // the present one
+	Inside      int64  `json:"inside,omitempty"` // members of a double barrier
+	Generation  int64  `json:"generation"`       // the present one
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
@@ -29,15 +32,62 @@ func (h *hashRead) asBarrier() *barrierFound {
 	return &barrierFound{Name: h.name, Kind: "barrier", Parties: n["parties"], Generation: n["gen"], RemainingMS: h.left}
 }
 
-// arrived counts those who wait at the barrier.
-func (l *look) arrived(ctx context.Context, b *barrierFound) (err error) {
-	b.Waiting, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(companion(l.name, "waiting")).Build()).AsInt64()
-	return err
+// arrived counts those who wait at the barrier, and those who are inside: the parties of the generation before may be.
+func (l *look) arrived(ctx context.Context, of *barrierFound) error {
+	b, inside := l.redis.B(), companion(l.name, "inside")
+	n, err := l.numbers(ctx, b.Zcard().Key(companion(l.name, "waiting")).Build(),
+		b.Zcard().Key(fmt.Sprintf("%s:%d", inside, of.Generation-1)).Build(), b.Zcard().Key(fmt.Sprintf("%s:%d", inside, of.Generation)).Build())
+	if err != nil {
+		return err
+	}
+	of.Waiting, of.Inside = n[0], n[1]+n[2]
+	if of.Inside > 0 {
+		of.Kind = "double barrier"
+	}
+	return nil
 }
 
 func (b *barrierFound) print(w io.Writer) {
-	fmt.Fprintf(w, "name\t%s\nkind\t%s\nparties\t%d\nwaiting\t%d\ngeneration\t%d\n%s",
-		b.Name, b.Kind, b.Parties, b.Waiting, b.Generation, ended(b.RemainingMS))
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nparties\t%d\nwaiting\t%d\n", b.Name, b.Kind, b.Parties, b.Waiting)
+	if b.Inside > 0 {
+		fmt.Fprintf(w, "inside\t%d\n", b.Inside)
+	}
+	fmt.Fprintf(w, "generation\t%d\n%s", b.Generation, ended(b.RemainingMS))
+}
+
+// lockGroupFound is what inspect tells of a group of locks that has one hash for all.
+type lockGroupFound struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`
+	Held        bool     `json:"held"`   // always
+	Values      int64    `json:"values"` // that are held, or were a moment ago
+	Owners      []string `json:"owners"` // of some of them
+	RemainingMS int64    `json:"remaining_ms"`
+}
+
+// valueOfGroup is a field of the hash of a lock group: a value, its owner, and how often or until when that holds it.
+var valueOfGroup = regexp.MustCompile(`^[A-Za-z0-9+/]{22}:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+):(lock_count|expire_time)$`)
+
+// asGroup returns nil if the hash is no lock group's. Such a hash has three fields for each value.
+func (h *hashRead) asGroup() *lockGroupFound {
+	owners := map[string]bool{}
+	for i := 0; i < len(h.page); i += 2 {
+		if match := valueOfGroup.FindStringSubmatch(h.page[i]); match != nil {
+			owners[match[1]] = true
+		}
+	}
+	if len(owners) == 0 {
+		return nil
+	}
+	return &lockGroupFound{h.name, "lock group", true, h.entries / 3, slices.Sorted(maps.Keys(owners)), h.left}
+}
+
+func (g *lockGroupFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nvalues\t%d\n", g.Name, g.Kind, g.Values)
+	for _, owner := range g.Owners {
+		fmt.Fprintf(w, "owner\t%s\n", owner)
+	}
+	fmt.Fprint(w, ended(g.RemainingMS))
 }
 
 // logFound is what inspect tells of Redisson's rate limiter.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,14 +14,17 @@ import (
 
 // mapFound is what inspect tells of a hash that is a map's.
 type mapFound struct {
-	Name        string `json:"name"`
-	Kind        string `json:"kind"` // map or cache
-	Held        bool   `json:"held"` // never: every object is told of with the same head
-	Entries     int64  `json:"entries"`
-	MaxSize     int64  `json:"max_size,omitempty"`
-	MaxBytes    int64  `json:"max_bytes,omitempty"`
-	Bytes       int64  `json:"bytes,omitempty"` // as counted for that
-	RemainingMS int64  `json:"remaining_ms"`
+	Name        string           `json:"name"`
+	Kind        string           `json:"kind"` // map, ttl map or cache
+	Held        bool             `json:"held"` // never: every object is told of with the same head
+	Entries     int64            `json:"entries"`
+	MaxSize     int64            `json:"max_size,omitempty"`
+	MaxBytes    int64            `json:"max_bytes,omitempty"`
+	Bytes       int64            `json:"bytes,omitempty"`     // as counted for that
+	Unwritten   int64            `json:"unwritten,omitempty"` // changes that are still to be written to a store
+	Refused     int64            `json:"refused,omitempty"`   // changes that the store has refused
+	Guards      map[string]int64 `json:"guards,omitempty"`
+	RemainingMS int64            `json:"remaining_ms"`
 }
 
 // ownerOfLock is a field of the hash of a lock, whose others are "mode".
@@ -77,13 +81,34 @@ func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead
 // cache reports that it has the keys of an RMapCache, or values as that has them.
 func (h *hashRead) cache() bool { return h.timed > 0 || h.bound+h.bytes[0] != "" || packed(h.page) }
 
-func (h *hashRead) asMap(kind string) *mapFound {
+// asMap returns the map of a hash.
+func (l *look) asMap(ctx context.Context, h *hashRead, kind string) (*mapFound, error) {
 	m := &mapFound{Name: h.name, Kind: kind, Entries: h.entries, RemainingMS: h.left}
 	m.MaxSize, _ = strconv.ParseInt(h.bound, 10, 64)
 	if m.MaxBytes, _ = strconv.ParseInt(h.bytes[0], 10, 64); m.MaxBytes > 0 {
 		m.Bytes, _ = strconv.ParseInt(h.bytes[1], 10, 64)
 	}
-	return m
+	if l.brief {
+		return m, nil
+	}
+	b := l.redis.B()
+	n, err := l.numbers(ctx, b.Xlen().Key(companion(l.name, "rueidisson_writes")).Build(), b.Xlen().Key(companion(l.name, "rueidisson_dead")).Build())
+	if err != nil {
+		return nil, err
+	}
+	m.Unwritten, m.Refused = n[0], n[1]
+	m.Guards, err = l.guards(ctx)
+	return m, err
+}
+
+// timed reports whether one of the entries of the page has a time to live of its own. A server before Redis 7.4 has no such entries.
+func (l *look) timed(ctx context.Context, h *hashRead) bool {
+	var fields []string
+	for i := 0; i < len(h.page); i += 2 {
+		fields = append(fields, h.page[i])
+	}
+	left, err := l.redis.Do(ctx, l.redis.B().Hpttl().Key(l.name).Fields().Numfields(int64(len(fields))).Field(fields...).Build()).AsIntSlice()
+	return err == nil && slices.ContainsFunc(left, func(ms int64) bool { return ms >= 0 })
 }
 
 // ofLock reports whether fields and values, one after the other, are those of a lock.
@@ -104,5 +129,12 @@ func (m *mapFound) print(w io.Writer) {
 	if m.MaxBytes > 0 {
 		fmt.Fprintf(w, "max bytes\t%d\nbytes\t%d\n", m.MaxBytes, m.Bytes)
 	}
+	if m.Unwritten > 0 {
+		fmt.Fprintf(w, "unwritten\t%d\n", m.Unwritten)
+	}
+	if m.Refused > 0 {
+		fmt.Fprintf(w, "refused\t%d\n", m.Refused)
+	}
+	printGuards(w, m.Guards)
 	fmt.Fprint(w, ended(m.RemainingMS))
 }

@@ -7,15 +7,14 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // numberFound is what inspect tells of a string that is a whole number.
 type numberFound struct {
 	Name        string `json:"name"`
-	Kind        string `json:"kind"` // latch, or semaphore or latch
+	Kind        string `json:"kind"` // semaphore, latch, or semaphore or latch
 	Held        bool   `json:"held"` // never: neither has owners
 	Count       int64  `json:"count"`
 	RemainingMS int64  `json:"remaining_ms"`
@@ -34,48 +33,68 @@ type permitsFound struct {
 // whole is a number as the scripts take it.
 var whole = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// number looks what the string under the name is of. notHash is what reading it as
-// a hash has brought, and the answer if it is no number.
-func (l *look) number(ctx context.Context, notHash error) (finding, error) {
-	if _, said := rueidis.IsRedisErr(notHash); !said {
-		return nil, notHash
-	}
-	text, err := l.redis.Do(ctx, l.redis.B().Get().Key(l.name).Build()).ToString()
-	if rueidis.IsRedisNil(err) {
-		return nobody, nil // it has gone meanwhile
+// text looks what a string is of. One that is no object's may be long, so that no more than its start is read.
+func (l *look) text(ctx context.Context) (finding, error) {
+	text, err := l.redis.Do(ctx, l.redis.B().Getrange().Key(l.name).Start(0).End(longestState).Build()).ToString()
+	if err != nil {
+		return nil, err
 	}
 	if n := shardsIn(text); n > 0 {
 		return l.sharded(ctx, n)
 	}
-	n, bad := strconv.ParseInt(text, 10, 64)
-	if err != nil || bad != nil || !whole.MatchString(text) {
-		return nil, notHash
+	if r, err := bucket.Parse(text); err == nil {
+		left, err := l.numbers(ctx, l.redis.B().Pttl().Key(l.name).Build())
+		if err != nil {
+			return nil, err
+		}
+		return &limiterFound{l.name, "rate limiter", false, newRateTold(setting{Rate: rateOf(r)}), r.Paused, max(left[0], -1), r}, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !whole.MatchString(text) {
+		return l.other(ctx, "string")
 	}
 	return l.besideNumber(ctx, n)
+}
+
+// limiterFound is what inspect tells of a rate limiter of this library.
+type limiterFound struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`
+	Held        bool     `json:"held"` // never
+	Rate        rateTold `json:"rate"`
+	Paused      bool     `json:"paused,omitempty"`
+	RemainingMS int64    `json:"remaining_ms"`
+
+	rule *bucket.Rule
+}
+
+func (r *limiterFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nrate\t%v%s\nsee\trueidisson limit show %s\n%s", r.Name, r.Kind, r.rule.Rate, suffixIf(r.Paused, ", paused"),
+		r.Name, ended(r.RemainingMS))
 }
 
 // besideNumber tells by the keys beside it what a number is.
 func (l *look) besideNumber(ctx context.Context, n int64) (finding, error) {
 	b := l.redis.B()
-	answers := l.redis.DoMulti(ctx,
+	got, err := l.numbers(ctx,
 		b.Pttl().Key(l.name).Build(),
 		b.Zcard().Key(companion(l.name, "timeout")).Build(),
 		b.Exists().Key(beside("rueidisson_opened", l.name)).Build(),
 		b.Exists().Key(beside("rueidisson_parties", l.name)).Build(),
+		b.Exists().Key(beside("rueidisson_armed", l.name)).Build(),
+		b.Exists().Key(beside("rueidisson_set", l.name)).Build(),
 	)
-	var got [4]int64
-	for i, a := range answers {
-		var err error
-		if got[i], err = a.AsInt64(); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	f := &numberFound{Name: l.name, Kind: "semaphore or latch", Count: n, RemainingMS: got[0]}
-	switch leases, ofLatch := got[1], got[2]+got[3] > 0; {
+	switch leases, ofLatch := got[1], got[2]+got[3]+got[4] > 0; {
 	case leases > 0:
 		return l.permits(ctx, f)
 	case ofLatch:
 		f.Kind = "latch"
+	case got[5] > 0:
+		f.Kind = "semaphore"
 	}
 	return f, nil
 }

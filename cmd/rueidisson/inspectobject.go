@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -17,6 +21,7 @@ type look struct {
 	*tool
 	redis rueidis.Client
 	name  string
+	brief bool // only the kind matters, and only what the name itself has
 }
 
 // nobody is what a name without a key is of.
@@ -26,16 +31,61 @@ type nothing struct{}
 
 func (nothing) print(io.Writer) {}
 
+// readKey looks at a key of one type.
+type readKey func(l *look, ctx context.Context) (finding, error)
+
+// readings are the types that objects have. A key of another type is no object's.
+var readings = map[string]readKey{
+	"none":   (*look).absent,
+	"hash":   (*look).hash,
+	"string": (*look).text,
+	"list":   (*look).list,
+	"zset":   (*look).sorted,
+	"stream": (*look).stream,
+}
+
 // object returns what name is of, nobody perhaps. nil: it is a lock's.
 func (l *look) object(ctx context.Context) (finding, error) {
+	is, err := l.redis.Do(ctx, l.redis.B().Type().Key(l.name).Build()).ToString()
+	if err != nil {
+		return nil, err
+	}
+	if is == "none" && l.brief {
+		return nobody, nil
+	}
+	if read, known := readings[is]; known {
+		return read(l, ctx)
+	}
+	return l.other(ctx, is)
+}
+
+// absent looks at what a name without a key has beside it. What a lock has is not its concern.
+func (l *look) absent(ctx context.Context) (finding, error) {
+	b := l.redis.B()
+	n, err := l.numbers(ctx, b.Exists().Key(beside("redisson_lock_queue", l.name)).Build(),
+		b.Exists().Key(beside("redisson_lock_token", l.name)).Build(), b.Exists().Key(beside("rueidisson_term", l.name)).Build())
+	if err != nil || n[0]+n[1]+n[2] > 0 {
+		return nobody, err
+	}
+	if f, err := l.traced(ctx); f != nil || err != nil {
+		return f, err
+	}
+	return nobody, nil
+}
+
+// hash looks what a hash is of.
+func (l *look) hash(ctx context.Context) (finding, error) {
 	h, err := readHash(ctx, l.redis, l.name)
 	switch {
 	case err != nil:
-		return l.number(ctx, err)
+		return nil, err
 	case h.entries == 0:
-		return nobody, nil
+		return nobody, nil // it has gone meanwhile
 	case h.cache():
-		return h.asMap("cache"), nil
+		return l.asMap(ctx, h, "cache")
+	}
+	if g := h.asGroup(); g != nil {
+		return g, nil
 	}
 	if m, err := l.multimap(ctx, h); m != nil || err != nil {
 		return m, err
@@ -49,7 +99,85 @@ func (l *look) object(ctx context.Context) (finding, error) {
 	if ofLock(h.page) {
 		return nil, nil
 	}
-	return h.asMap("map"), nil
+	kind := "map"
+	if !l.brief && l.timed(ctx, h) {
+		kind = "ttl map"
+	}
+	return l.asMap(ctx, h, kind)
+}
+
+// numbers returns what commands say that answer with numbers.
+func (l *look) numbers(ctx context.Context, each ...rueidis.Completed) ([]int64, error) {
+	got := make([]int64, len(each))
+	for i, answer := range l.redis.DoMulti(ctx, each...) {
+		var err error
+		if got[i], err = answer.AsInt64(); err != nil {
+			return nil, err
+		}
+	}
+	return got, nil
+}
+
+// otherFound is what inspect tells of a key that is no object's.
+type otherFound struct {
+	Name        string           `json:"name"`
+	Kind        string           `json:"kind"` // unknown
+	Held        bool             `json:"held"` // never
+	Type        string           `json:"type"`
+	Size        int64            `json:"size"`
+	Unit        string           `json:"unit"` // of the size: bytes or members
+	Guards      map[string]int64 `json:"guards,omitempty"`
+	RemainingMS int64            `json:"remaining_ms"`
+}
+
+// other tells of a key of which only the server knows what it is.
+func (l *look) other(ctx context.Context, is string) (finding, error) {
+	b := l.redis.B()
+	f := &otherFound{Name: l.name, Kind: "unknown", Type: is, Unit: "bytes"}
+	size := b.MemoryUsage().Key(l.name).Build()
+	switch is {
+	case "string":
+		size = b.Strlen().Key(l.name).Build()
+	case "set":
+		f.Unit, size = "members", b.Scard().Key(l.name).Build()
+	}
+	answers := l.redis.DoMulti(ctx, b.Pttl().Key(l.name).Build(), size)
+	var err error
+	if f.RemainingMS, err = answers[0].AsInt64(); err != nil {
+		return nil, err
+	}
+	if f.Size, err = answers[1].AsInt64(); err != nil && !rueidis.IsRedisNil(err) {
+		return nil, err
+	}
+	f.RemainingMS = max(f.RemainingMS, -1)
+	f.Guards, err = l.guards(ctx)
+	return f, err
+}
+
+func (o *otherFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\ntype\t%s\nsize\t%d %s\n", o.Name, o.Kind, o.Type, o.Size, o.Unit)
+	printGuards(w, o.Guards)
+	fmt.Fprint(w, ended(o.RemainingMS))
+}
+
+// guards returns locks that guard a key, each with the highest token that has written it: some of them, if there are many.
+func (l *look) guards(ctx context.Context) (map[string]int64, error) {
+	page, err := l.redis.Do(ctx, l.redis.B().Hscan().Key(companion(l.name, "rueidisson_fence")).Cursor(0).Count(100).Build()).AsScanEntry()
+	if err != nil || len(page.Elements) == 0 {
+		return nil, err
+	}
+	all := map[string]int64{}
+	for i := 0; i+1 < len(page.Elements); i += 2 {
+		number, _, _ := strings.Cut(page.Elements[i+1], " ") // the owner may follow
+		all[page.Elements[i]], _ = strconv.ParseInt(number, 10, 64)
+	}
+	return all, nil
+}
+
+func printGuards(w io.Writer, guards map[string]int64) {
+	for _, lock := range slices.Sorted(maps.Keys(guards)) {
+		fmt.Fprintf(w, "guard\t%s, token %d\n", printable(lock), guards[lock])
+	}
 }
 
 // ended returns a time to live as people read it, "" if there is none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,7 +220,8 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.NoError(t, err)
 	words := `echo looked >&2; echo "no such order" >&2; echo >&2; exit 3`
 	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
-	require.Zero(t, got.code)
+	require.Equal(t, exitRefused, got.code)
+	require.Contains(t, got.errors, "rueidisson: 1 of the jobs of \"q\" failed for good: see rueidisson job dead\n")
 	require.Equal(t, 2, strings.Count(got.errors, "looked\nno such order\n\n"), "without a pause it is there again at once")
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 1: retried: exit 3: no such order\n", id))
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 2: dead: exit 3: no such order\n", id))
@@ -228,7 +230,8 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	_, err = q.Redrive(t.Context(), id)
 	require.NoError(t, err)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
-	require.Zero(t, got.code)
+	require.Equal(t, exitRefused, got.code)
+	require.Contains(t, got.errors, "rueidisson: 1 of the jobs of \"q\" failed for good: see rueidisson job dead\n")
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 3: retried: exit 3: no such order\n", id))
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 4: dead: exit 3: no such order\n", id))
 
@@ -262,10 +265,13 @@ func TestDeadJobsAreWorkedOnAndDoneJobsAreFound(t *testing.T) {
 	require.Equal(t, "q\n", says("queues"))
 	require.Equal(t, "{\"name\":\"q\"}\n", says("queues", "--json"))
 	id := strings.TrimSpace(says("add", "q", "a"))
-	says("work", "q", "--drain", "--fair", "--", "false")
-	require.Contains(t, says("dead", "q"), id)
-	require.Equal(t, "a", says("work", "q", "--dead", "--drain", "--", "cat"))
-	require.Equal(t, id+"\tdone\t1\ta\t\n", says("find", "q", id))
+	for _, flags := range [][]string{nil, {"--dead"}} { // it fails for good, and stays dead
+		args := slices.Concat([]string{"job", "work", "q", "--drain", "--fair"}, flags, []string{"--", "false"})
+		require.Equal(t, exitRefused, runHere(t, env, args...).code, args)
+		require.Contains(t, says("dead", "q"), id)
+	}
+	redistest.Eventually(t, func() bool { return says("work", "q", "--dead", "--drain", "--", "cat") == "a" }, patience, 50*time.Millisecond)
+	require.Equal(t, id+"\tdone\t2\ta\t\n", says("find", "q", id))
 	require.Contains(t, says("find", "q", id, "--json"), `"done_ms":`)
 
 	q := reliable.New[string](server.NewClient(t), "q")
@@ -336,7 +342,7 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	require.Equal(t, "urgentonetwobehind", says(0, "work q --drain -- cat"), "behind those that were ready when its turn came")
 
 	ids = strings.Fields(says(0, "add q three four"))
-	require.Empty(t, says(0, "work q --drain --attempts 1 -- false"))
+	require.Empty(t, says(exitRefused, "work q --drain --attempts 1 -- false"))
 	require.Equal(t, ids[0]+"\tdead\t1\tthree\texit 1\n"+ids[1]+"\tdead\t1\tfour\texit 1\n", says(0, "dead q"))
 	require.Contains(t, says(0, "dead q --json"), `"error":"exit 1",`)
 	require.Equal(t, "1\n", says(0, "purge q "+ids[1]))
@@ -364,7 +370,7 @@ func TestAJobIsALine(t *testing.T) {
 	got = runHere(t, env, "job", "ls", "q")
 	require.Equal(t, ids[0]+"\tready\t0\t"+quoted+"\t\n"+ids[1]+"\tready\t0\tplain \u00e9\t\n", got.out)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "sh", "-c", `printf 'no\033[31m\tpaper' >&2; exit 3`)
-	require.Zero(t, got.code, got.errors)
+	require.Equal(t, exitRefused, got.code, got.errors)
 	got = runHere(t, env, "job", "dead", "q")
 	cause := `"exit 3: no\x1b[31m\tpaper"`
 	require.Equal(t, ids[0]+"\tdead\t1\t"+quoted+"\t"+cause+"\n"+ids[1]+"\tdead\t1\tplain \u00e9\t"+cause+"\n", got.out)
@@ -452,7 +458,7 @@ func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
 		require.NoError(t, err)
 	}
 	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "cat")
-	require.Zero(t, got.code, got.errors)
+	require.Equal(t, exitRefused, got.code, got.errors)
 	require.Equal(t, "ok", got.out)
 	require.Equal(t, "1", redisText(t, server, "ZCARD", "rueidisson_queue_dead:{q}"))
 	got = runHere(t, env, "job", "dead", "q", "--json")

@@ -136,6 +136,9 @@ func (w *worker) tried(m *reliable.Message[jobBody], r *jobReport) {
 	defer cancel()
 	if buried, err := m.Buried(ctx); err == nil && buried {
 		r.Outcome = jobDead
+		w.mu.Lock()
+		w.failed++
+		w.mu.Unlock()
 	}
 }
 

@@ -43,7 +43,8 @@ and USR2 are passed on to those that run.
 and one when it is back. If --for is over while it is away, the exit code is 69.
 
 --drain ends as soon as nothing is ready: what is delayed, waits for its next attempt or
-is another worker's is not waited for.
+is another worker's is not waited for. The exit code is 1 if a job failed for good
+meanwhile: it was buried, by this worker or another, or with --dead stays dead.
 
 --dead does the dead jobs, the one that was buried first before the others. With 0 such
 a job is gone. With anything else it stays dead, for the new cause, and --dead does it
@@ -62,8 +63,9 @@ is an object there: {"id", "attempt", "outcome" (done, retried, dead, released, 
 unknown), "exit", "took_ms", "error"}; exit is -1 if CMD had none.
 
 Exit codes:
-  0    a signal ended it, --for is over, or --drain found nothing
-  76   likewise with --for or --drain, and a job was lost meanwhile
+  0    a signal ended it, --for is over, or --drain found nothing more
+  1    with --drain: a job failed for good
+  76   with --for or --drain: a job was lost
   126  CMD cannot be executed
   127  CMD was not found
   see "rueidisson job --help" for the others`
@@ -102,9 +104,10 @@ type worker struct {
 	fair        bool // every priority has its turn
 
 	mu       sync.Mutex
-	stopping bool // no CMD begins any more
-	cut      bool // those that run are ended
-	lost     bool // a job was
+	stopping bool  // no CMD begins any more
+	cut      bool  // those that run are ended
+	lost     bool  // a job was
+	failed   int64 // so many jobs are dead after an attempt here
 	running  map[*child]bool
 }
 
@@ -182,6 +185,13 @@ var errWorked = errors.New("it has worked for as long as was asked")
 func (w *worker) run(ctx context.Context, p *presence, q *jobs) error {
 	taking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	var before reliable.Stats
+	if w.drain {
+		var err error
+		if before, err = q.Stats(ctx); err != nil {
+			return err
+		}
+	}
 	again := make(chan struct{}, 1)
 	relay := startRelay(func(sig os.Signal) { w.heard(taking, stop, again, sig) })
 	defer relay.stop()
@@ -202,18 +212,17 @@ func (w *worker) run(ctx context.Context, p *presence, q *jobs) error {
 		hands.Wait()
 	}()
 	w.await(taking, all, again)
-	if w.drain && taking.Err() == nil {
-		w.tellIfPaused(ctx, q)
-	}
 	switch cause := context.Cause(taking); {
 	case taking.Err() == nil, errors.Is(cause, errWorked):
 		if w.lost {
 			return &ending{code: exitLost, err: fmt.Errorf("job of %q: %w", q.Name(), reliable.ErrLost)}
 		}
 		if taking.Err() != nil {
-			return p.over()
+			if err := p.over(); err != nil {
+				return err
+			}
 		}
-		return nil
+		return w.drained(ctx, q, before)
 	case errors.As(cause, new(interrupted)):
 		return nil
 	default:
@@ -221,11 +230,22 @@ func (w *worker) run(ctx context.Context, p *presence, q *jobs) error {
 	}
 }
 
-// tellIfPaused says why there was nothing to do, or may have been.
-func (w *worker) tellIfPaused(ctx context.Context, q *jobs) {
-	if s, err := q.Stats(ctx); err == nil && s.Paused {
+// drained returns how a --drain ends, nil for other runs. It says why there was nothing to do, or may have been.
+func (w *worker) drained(ctx context.Context, q *jobs, before reliable.Stats) error {
+	if !w.drain {
+		return nil
+	}
+	now, err := q.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Paused {
 		w.say("%s is paused", q.Name())
 	}
+	if n := max(now.Buried-before.Buried, w.failed); n > 0 {
+		return &ending{code: exitRefused, err: fmt.Errorf("%d of the jobs of %q failed for good: see rueidisson job dead", n, q.Name())}
+	}
+	return nil
 }
 
 // heard handles a signal.

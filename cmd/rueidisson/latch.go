@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
@@ -25,7 +28,7 @@ Exit codes of all:
 
 const latchExample = `  rueidisson latch set ready 12
   ./load shard-7 && rueidisson latch down ready --party shard-7
-  rueidisson latch await ready --wait 10m && ./start
+  rueidisson latch await ready --armed --wait 10m && ./start
   rueidisson latch info ready --json`
 
 func (t *tool) latchCommand() *cobra.Command {
@@ -162,6 +165,11 @@ func (t *tool) latchDownCommand() *cobra.Command {
 const latchAwaitLong = `await waits until nothing is left to count down. Without --wait it waits until a
 signal; --wait D gives up after D, and --wait 0 looks once.
 
+A latch that was never armed is open, so a wait that begins before the latch is armed
+ends at once. With --armed such a latch is not open: await waits until it is armed, and
+then until it opens. A latch that opened at most 45 seconds ago was armed, unless
+Redisson opened it or its --ttl ended: then the next arming is waited for.
+
 With --json: {"name", "count"}.
 
 Exit codes:
@@ -169,72 +177,170 @@ Exit codes:
   128+N  signal N ended the wait
   see "rueidisson latch --help" for the others`
 
+// latchWait is how latch await waits.
+type latchWait struct {
+	armed   bool // a latch that was never armed is not open
+	limited bool
+	wait    time.Duration
+}
+
 func (t *tool) latchAwaitCommand() *cobra.Command {
-	var wait time.Duration
+	var w latchWait
 	cmd := &cobra.Command{
 		Use:                   "await NAME [flags]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Wait until the latch is open",
 		Long:                  latchAwaitLong,
 		Example: `  rueidisson latch await ready
-  rueidisson latch await ready --wait 10m`,
+  rueidisson latch await ready --armed --wait 10m`,
 		Args: oneName,
 	}
-	cmd.Flags().DurationVar(&wait, "wait", 0, "give up after `D`; 0: at once (default: never)")
+	cmd.Flags().BoolVar(&w.armed, "armed", false, "wait until the latch is armed, too, if it is not yet")
+	cmd.Flags().DurationVar(&w.wait, "wait", 0, "give up after `D`; 0: at once (default: never)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		limited := cmd.Flags().Changed("wait")
-		if wait < 0 {
-			return usage("--wait %v is negative", wait)
+		w.limited = cmd.Flags().Changed("wait")
+		if w.wait < 0 {
+			return usage("--wait %v is negative", w.wait)
 		}
 		return t.withLatch(args[0], func(of *latch.Latch) error {
-			waiting, stop := interruptible(cmd.Context())
-			defer stop()
-			err := t.awaitLatch(waiting, of, limited, wait)
-			if sig, ok := interruptedBy(waiting); ok && err != nil {
-				return &ending{code: signalCode(sig), err: context.Cause(waiting)}
-			}
-			return err
+			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return t.awaitLatch(ctx, of, w) })
 		})
 	}
 	return cmd
 }
 
-// errStillClosed is the cause of a wait that --wait ended.
-var errStillClosed = errors.New("the latch is not open")
+var (
+	// errStillClosed is the cause of a wait that --wait ended.
+	errStillClosed = errors.New("the latch is not open")
+	// errNotArmed is that of a wait for a latch that nobody has armed.
+	errNotArmed = errors.New("the latch was not armed")
+)
 
-func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, limited bool, wait time.Duration) error {
+func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, w latchWait) error {
+	look := latchLook{of: of}
 	var err error
-	switch {
-	case limited && wait == 0:
-		var left int64
-		if left, err = of.Count(ctx); err == nil && left > 0 {
-			err = errStillClosed
+	if w.armed {
+		if look.redis, err = t.dial(); err != nil {
+			return err
 		}
-	case limited:
-		bounded, cancel := context.WithTimeoutCause(ctx, wait, errStillClosed)
+		defer look.redis.Close()
+	}
+	if w.limited && w.wait == 0 {
+		armed, open, err := look.state(ctx)
+		switch {
+		case err != nil:
+			return err
+		case open && (armed || !w.armed):
+			return t.tellCount(of.Name(), 0)
+		case open:
+			return &ending{code: exitNotAcquired, err: errNotArmed}
+		}
+		return &ending{code: exitNotAcquired, err: errStillClosed}
+	}
+	if w.limited {
+		bounded, cancel := context.WithTimeoutCause(ctx, w.wait, errStillClosed)
 		defer cancel()
-		err = of.Await(bounded)
-	default:
+		ctx = bounded
+	}
+	armed := !w.armed
+	if w.armed {
+		err = look.untilArmed(ctx)
+		armed = err == nil
+	}
+	if armed {
 		err = of.Await(ctx)
 	}
-	switch {
-	case limited && wait > 0 && errors.Is(err, errStillClosed):
-		open := false
-		err = notInTime(errStillClosed, func(ctx context.Context) error {
-			left, err := of.Count(ctx)
-			open = err == nil && left == 0
+	if w.limited && errors.Is(err, errStillClosed) {
+		why, isOpen := errStillClosed, false
+		late := notInTime(errStillClosed, func(ctx context.Context) error {
+			was, open, err := look.state(ctx)
+			armed = armed || was
+			isOpen = err == nil && open && armed
 			return err
 		})
-		if !open {
-			return err
+		if !armed {
+			why = errNotArmed
 		}
-	case errors.Is(err, errStillClosed):
-		return &ending{code: exitNotAcquired, err: errStillClosed}
-	case err != nil:
+		var end *ending
+		switch {
+		case isOpen:
+			err = nil
+		case errors.As(late, &end):
+			return &ending{code: end.code, err: why}
+		default:
+			return late
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return t.tellCount(of.Name(), 0)
 }
+
+// latchLook looks at a latch.
+type latchLook struct {
+	redis rueidis.Client // nil: whether it was armed does not matter
+	of    *latch.Latch
+}
+
+// state reports whether the latch is known to have been armed, and whether it is open.
+func (l latchLook) state(ctx context.Context) (armed, open bool, err error) {
+	left, err := l.of.Count(ctx)
+	if err != nil || left > 0 || l.redis == nil {
+		return left > 0, err == nil && left == 0, err
+	}
+	armed, err = l.redis.Do(ctx, l.redis.B().Exists().Key(beside("rueidisson_opened", l.of.Name())).Build()).AsBool()
+	return armed, true, err
+}
+
+// borneFor is how long untilArmed waits for a server that does not answer, as waits of the library do.
+const borneFor = 30 * time.Second
+
+// untilArmed returns when the latch was armed. It hears the messages of the latch, and looks every second in case one
+// was lost.
+func (l latchLook) untilArmed(ctx context.Context) error {
+	listening, stop := context.WithCancel(ctx)
+	said := make(chan struct{}, 1)
+	var done sync.WaitGroup
+	done.Go(func() { // ends with listening
+		for listening.Err() == nil {
+			_ = l.redis.Receive(listening, l.redis.B().Subscribe().Channel(latchChannel(l.of.Name())).Build(), func(rueidis.PubSubMessage) {
+				select {
+				case said <- struct{}{}:
+				default:
+				}
+			})
+			select { // the connection was lost
+			case <-time.After(looksEvery):
+			case <-listening.Done():
+			}
+		}
+	})
+	defer done.Wait()
+	defer stop()
+	for answered := time.Now(); ; {
+		armed, _, err := l.state(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("await latch %q: %w", l.of.Name(), context.Cause(ctx))
+		case armed:
+			return nil
+		case err == nil:
+			answered = time.Now()
+		case !unreached(err) || time.Since(answered) > borneFor:
+			return err
+		}
+		select {
+		case <-said: // 1: it was armed; 0: it has opened, so it was
+			return nil
+		case <-time.After(looksEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// latchChannel returns the channel on which a latch is said to be armed, and to open.
+func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 
 const latchRemoveLong = `rm removes the latch. Who waits passes.
 

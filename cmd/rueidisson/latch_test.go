@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -97,4 +98,71 @@ func TestAWaitOfLatchEnds(t *testing.T) {
 	got := <-done
 	require.Zero(t, got.code, got.errors)
 	require.Equal(t, "0\n", got.out)
+}
+
+// TestLatchAwaitArmed: a latch that was never armed is not open. It is waited for until it is armed, and until it opens.
+func TestLatchAwaitArmed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, url := server.Client(t), "redis://"+server.Addr()
+	env, name := []string{envRedis + "=" + url}, redistest.Name(t)
+	of := openAt(t, url).Latch(name)
+	await := func(flags ...string) said {
+		return runHere(t, env, append([]string{"latch", "await", name, "--armed"}, flags...)...)
+	}
+	listens := func(n int64) {
+		redistest.Eventually(t, func() bool {
+			numbers, err := client.Do(t.Context(), client.B().PubsubNumsub().Channel(latchChannel(name)).Build()).AsIntMap()
+			return err == nil && numbers[latchChannel(name)] >= n
+		}, patience, time.Millisecond)
+	}
+	for _, wait := range []string{"0", "50ms"} {
+		got := await("--wait", wait)
+		require.Equal(t, said{exitNotAcquired, "", "rueidisson: the latch was not armed\n"}, got)
+	}
+	done := make(chan said, 1)
+	go func() { done <- await("--json") }()
+	listens(1)
+	armed, err := of.TrySetCount(t.Context(), 1)
+	require.NoError(t, err)
+	require.True(t, armed)
+	for _, wait := range []string{"0", "50ms"} {
+		got := await("--wait", wait)
+		require.Equal(t, said{exitNotAcquired, "", "rueidisson: the latch is not open\n"}, got)
+	}
+	require.Empty(t, done)
+	_, err = of.CountDown(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, said{out: `{"name":"` + name + `","count":0}` + "\n"}, <-done)
+	require.Equal(t, said{out: "0\n"}, await("--wait", "0"), "it has opened before")
+	require.Equal(t, said{out: "0\n"}, await("--wait", "1m"), "it has opened before")
+}
+
+// TestLatchAwaitArmedHearsOfALatchThatOpensAtOnce: as Java arms and opens one, of which nothing stays but two messages.
+func TestLatchAwaitArmedHearsOfALatchThatOpensAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, env := server.Client(t), []string{envRedis + "=redis://" + server.Addr()}
+	done := make(chan said, 1)
+	go func() { done <- runHere(t, env, "latch", "await", "ready", "--armed") }()
+	redistest.Eventually(t, func() bool { return waits(t, client, "") }, patience, time.Millisecond)
+	for _, message := range []string{"1", "0"} {
+		require.NoError(t, client.Do(t.Context(), client.B().Publish().Channel("redisson_countdownlatch__channel__{ready}").Message(message).Build()).Error())
+	}
+	require.Equal(t, said{out: "0\n"}, <-done)
+}
+
+// TestLatchAwaitArmedSeesAnArmingOfWhichNoMessageCame.
+func TestLatchAwaitArmedSeesAnArmingOfWhichNoMessageCame(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, env := server.Client(t), []string{envRedis + "=redis://" + server.Addr()}
+	done := make(chan said, 1)
+	go func() { done <- runHere(t, env, "latch", "await", "ready", "--armed") }()
+	redistest.Eventually(t, func() bool { return waits(t, client, "") }, patience, time.Millisecond)
+	require.NoError(t, client.Do(t.Context(), client.B().Set().Key("ready").Value("1").Build()).Error())
+	time.Sleep(2 * looksEvery) // it has looked meanwhile, and waits for the opening
+	require.Empty(t, done)
+	require.Zero(t, runHere(t, env, "latch", "down", "ready").code)
+	require.Equal(t, said{out: "0\n"}, <-done)
 }

@@ -130,6 +130,20 @@ func TestEntriesOfAnotherCodecAreToldAndTheOthersShown(t *testing.T) {
 	assert.Contains(t, got.errors, "WRONGTYPE")
 }
 
+// TestMapBesideAReliableQueue: both may have one name, since such a queue has no key of that name.
+func TestMapBesideAReliableQueue(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	env := []string{envRedis + "=redis://" + server.Addr()}
+	require.Zero(t, runHere(t, env, "job", "add", "both", "x").code)
+	got := runHere(t, env, "map", "put", "both", "k", "v")
+	assert.Zero(t, got.code, got.errors)
+	require.NoError(t, server.Client(t).Do(t.Context(), server.Client(t).B().Lpush().Key("list").Element("x").Build()).Error())
+	got = runHere(t, env, "map", "put", "list", "k", "v")
+	assert.Equal(t, exitUnavailable, got.code)
+	assert.Contains(t, got.errors, "an object of another kind")
+}
+
 func TestInspectOfMaps(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -28,8 +28,8 @@ func (m *mapCall) checkKind(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	defer redis.Close()
-	of, err := (&look{m.tool, redis, name}).object(ctx)
-	if err != nil || of == nobody {
+	of, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).object(ctx)
+	if _, unknown := of.(*otherFound); err != nil || of == nobody || unknown {
 		return nil
 	}
 	is, hint := "an object of another kind", `"rueidisson inspect" shows it`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -38,6 +39,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		t.completes(root)
+	}
 	at, err := root.ExecuteContextC(ctx)
 	return t.finish(at, err)
 }
@@ -108,11 +112,11 @@ func (t *tool) rootCommand() *cobra.Command {
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true // completionCommand is in its place
 	root.SetFlagErrorFunc(badFlag)
 	t.addFlags(root.PersistentFlags(), t.env)
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand())
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand(), t.completionCommand(), t.manCommand())
 	acceptSeconds(root)
 	suggestOtherWords(root)
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))

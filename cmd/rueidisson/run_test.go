@@ -233,7 +233,7 @@ func TestAKeyOfAnotherTypeIsAnErrorAtOnce(t *testing.T) {
 	server := redistest.Shared(t)
 	plain, name := server.Client(t), redistest.Name(t)
 	require.NoError(t, plain.Do(t.Context(), plain.B().Set().Key(name).Value("v").Build()).Error())
-	for _, args := range [][]string{{"lock", name, "--", "true"}, {"inspect", name}, {"force-unlock", name}} {
+	for _, args := range [][]string{{"lock", name, "--", "true"}, {"force-unlock", name}} {
 		got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, args...)
 		assert.Equal(t, exitUnavailable, got.code, args)
 		assert.Contains(t, got.errors, "WRONGTYPE", args)
@@ -245,7 +245,7 @@ func TestInspect(t *testing.T) {
 	s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
 	c := s.NewClient(t)
 	env := []string{envRedis + "=" + s.URL()}
-	assert.Equal(t, said{out: "name     orders\nowner    nobody\nwaiting  0\n"}, runHere(t, env, "inspect", "orders"))
+	assert.Equal(t, said{out: "name     orders\nkind     none\nwaiting  0\n"}, runHere(t, env, "inspect", "orders"))
 	assert.Equal(t, said{out: `{"name":"orders","held":false,"count":0,"remaining_ms":0,"waiting":0}` + "\n"},
 		runHere(t, env, "--json", "inspect", "orders"))
 

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/queue/reliable"
+)
+
+// queueFound is what inspect tells of a queue whose elements are a list or a sorted set.
+type queueFound struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"` // queue, bounded queue, ring buffer, priority queue, delayed queue
+	Held        bool   `json:"held"` // never
+	Entries     int64  `json:"entries"`
+	Capacity    int64  `json:"capacity,omitempty"` // of bounded queue and ring buffer
+	Delayed     int64  `json:"delayed,omitempty"`  // of delayed queue: so many are not due, or were not moved yet
+	DueMS       int64  `json:"due_ms,omitempty"`   // when the first of them is due
+	RemainingMS int64  `json:"remaining_ms"`
+}
+
+func (q *queueFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", q.Name, q.Kind, q.Entries)
+	if q.Capacity > 0 {
+		fmt.Fprintf(w, "capacity\t%d\n", q.Capacity)
+	}
+	if q.Delayed > 0 {
+		fmt.Fprintf(w, "delayed\t%d\nnext due\t%s\n", q.Delayed, time.UnixMilli(q.DueMS).UTC().Format(time.RFC3339))
+	}
+	fmt.Fprint(w, ended(q.RemainingMS))
+}
+
+// trace is a key in addition to the name that tells of which kind an object is, also while the name has no key.
+type trace struct {
+	prefix string // of the key
+	read   func(l *look, ctx context.Context) (finding, error)
+}
+
+// queueTraces are asked in this order.
+var queueTraces = []trace{
+	{"redisson_bqs", (*look).bounded},
+	{"redisson_rb", (*look).ring},
+	{"rueidisson_delay_dues", (*look).delayed},
+	{"redisson_delay_queue", (*look).delayed},
+	{"rueidisson_queue_meta", (*look).reliable},
+}
+
+// traced returns what the traces of a name tell of, nil if it has none.
+func (l *look) traced(ctx context.Context) (finding, error) {
+	var each rueidis.Commands
+	for _, t := range queueTraces {
+		each = append(each, l.redis.B().Exists().Key(beside(t.prefix, l.name)).Build())
+	}
+	for i, answer := range l.redis.DoMulti(ctx, each...) {
+		there, err := answer.AsInt64()
+		switch {
+		case err != nil:
+			return nil, err
+		case there > 0:
+			return queueTraces[i].read(l, ctx)
+		}
+	}
+	return nil, nil
+}
+
+// list looks what a list is of. What has no trace is a queue.
+func (l *look) list(ctx context.Context) (finding, error) {
+	f, err := l.traced(ctx)
+	if _, other := f.(*reliableFound); f != nil && !other || err != nil {
+		return f, err
+	}
+	return l.queue(ctx, "queue", l.redis.B().Llen().Key(l.name).Build())
+}
+
+func (l *look) sorted(ctx context.Context) (finding, error) {
+	return l.queue(ctx, "priority queue", l.redis.B().Zcard().Key(l.name).Build())
+}
+
+// queue reads a queue whose elements count tells.
+func (l *look) queue(ctx context.Context, kind string, count rueidis.Completed) (*queueFound, error) {
+	n, err := l.numbers(ctx, count, l.redis.B().Pttl().Key(l.name).Build())
+	if err != nil {
+		return nil, err
+	}
+	return &queueFound{Name: l.name, Kind: kind, Entries: n[0], RemainingMS: max(n[1], -1)}, nil
+}
+
+// bounded has the number of free places beside its list.
+func (l *look) bounded(ctx context.Context) (finding, error) {
+	q, free, err := l.withNumber(ctx, "bounded queue", "redisson_bqs")
+	if err != nil {
+		return nil, err
+	}
+	q.Capacity = q.Entries + max(free, 0)
+	return q, nil
+}
+
+func (l *look) ring(ctx context.Context) (finding, error) {
+	q, capacity, err := l.withNumber(ctx, "ring buffer", "redisson_rb")
+	if err != nil {
+		return nil, err
+	}
+	q.Capacity = capacity
+	return q, nil
+}
+
+// withNumber reads a list, and the number under a prefix.
+func (l *look) withNumber(ctx context.Context, kind, prefix string) (q *queueFound, n int64, err error) {
+	if q, err = l.queue(ctx, kind, l.redis.B().Llen().Key(l.name).Build()); err != nil {
+		return nil, 0, err
+	}
+	n, err = l.redis.Do(ctx, l.redis.B().Get().Key(beside(prefix, l.name)).Build()).AsInt64()
+	if rueidis.IsRedisNil(err) {
+		err = nil // it has gone meanwhile
+	}
+	return q, n, err
+}
+
+// delayed counts what is not due in both formats: of one queue there is one.
+func (l *look) delayed(ctx context.Context) (finding, error) {
+	q, err := l.queue(ctx, "delayed queue", l.redis.B().Llen().Key(l.name).Build())
+	if err != nil {
+		return nil, err
+	}
+	for _, prefix := range []string{"rueidisson_delay_dues", "redisson_delay_queue_timeout"} {
+		key := beside(prefix, l.name)
+		n, err := l.numbers(ctx, l.redis.B().Zcard().Key(key).Build())
+		if err != nil {
+			return nil, err
+		}
+		first, err := l.redis.Do(ctx, l.redis.B().Zrange().Key(key).Min("0").Max("0").Withscores().Build()).AsZScores()
+		if err != nil {
+			return nil, err
+		}
+		q.Delayed += n[0]
+		if len(first) > 0 && (q.DueMS == 0 || int64(first[0].Score) < q.DueMS) {
+			q.DueMS = int64(first[0].Score)
+		}
+	}
+	return q, nil
+}
+
+// reliableFound is what inspect tells of a reliable queue.
+type reliableFound struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"`
+	Held        bool   `json:"held"` // never
+	Ready       int64  `json:"ready"`
+	Due         int64  `json:"due"`
+	Behind      int64  `json:"behind"`
+	Leased      int64  `json:"leased"`
+	Dead        int64  `json:"dead"`
+	Paused      bool   `json:"paused,omitempty"`
+	RemainingMS int64  `json:"remaining_ms"`
+}
+
+func (l *look) reliable(ctx context.Context) (finding, error) {
+	f := &reliableFound{Name: l.name, Kind: "reliable queue", RemainingMS: -1}
+	err := l.withClient(func(c *rueidisson.Client) error {
+		s, err := reliable.New[string](c, l.name).Stats(ctx)
+		f.Ready, f.Due, f.Behind, f.Leased, f.Dead, f.Paused = s.Ready, s.Delayed, s.Behind, s.Running, s.Dead, s.Paused
+		return err
+	})
+	return f, err
+}
+
+func (r *reliableFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nready\t%d\ndue\t%d\nbehind\t%d\nleased\t%d\ndead\t%d\n", r.Name, r.Kind, r.Ready, r.Due, r.Behind, r.Leased, r.Dead)
+	if r.Paused {
+		fmt.Fprintf(w, "paused\tyes\n")
+	}
+	fmt.Fprintf(w, "see\trueidisson job stats %s\n", r.Name)
+}
+
+// streamFound is what inspect tells of a stream.
+type streamFound struct {
+	Name        string       `json:"name"`
+	Kind        string       `json:"kind"` // stream or reliable topic
+	Held        bool         `json:"held"` // never
+	Entries     int64        `json:"entries"`
+	Groups      []groupFound `json:"groups,omitempty"`
+	RemainingMS int64        `json:"remaining_ms"`
+}
+
+// groupFound is a group of a stream.
+type groupFound struct {
+	Group     string `json:"group"`
+	Consumers int64  `json:"consumers"`
+	Pending   int64  `json:"pending"`
+	Lag       *int64 `json:"lag,omitempty"` // nil: the server does not know
+	Dead      int64  `json:"dead"`
+}
+
+// stream is that of a reliable topic if it has the times of the groups of one beside it.
+func (l *look) stream(ctx context.Context) (finding, error) {
+	b := l.redis.B()
+	n, err := l.numbers(ctx, b.Xlen().Key(l.name).Build(), b.Pttl().Key(l.name).Build(),
+		b.Exists().Key(companion(l.name, "timeout")).Build(), b.Exists().Key(beside("rueidisson_topic_holders", l.name)).Build())
+	if err != nil {
+		return nil, err
+	}
+	f := &streamFound{Name: l.name, Kind: "stream", Entries: n[0], RemainingMS: max(n[1], -1)}
+	if n[2]+n[3] > 0 {
+		f.Kind = "reliable topic"
+	}
+	groups, err := l.redis.Do(ctx, b.XinfoGroups().Key(l.name).Build()).ToArray()
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range groups {
+		about, err := row.AsMap()
+		if err != nil {
+			return nil, err
+		}
+		name, consumers, pending, lag := about["name"], about["consumers"], about["pending"], about["lag"]
+		g := groupFound{}
+		g.Group, _ = name.ToString()
+		g.Consumers, _ = consumers.AsInt64()
+		g.Pending, _ = pending.AsInt64()
+		if n, err := lag.AsInt64(); err == nil {
+			g.Lag = &n
+		}
+		dead, err := l.numbers(ctx, b.Xlen().Key(beside("rueidisson_stream_dead", l.name)+":"+g.Group).Build())
+		if err != nil {
+			return nil, err
+		}
+		g.Dead = dead[0]
+		f.Groups = append(f.Groups, g)
+	}
+	return f, nil
+}
+
+func (s *streamFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", s.Name, s.Kind, s.Entries)
+	for _, g := range s.Groups {
+		lag := "unknown"
+		if g.Lag != nil {
+			lag = strconv.FormatInt(*g.Lag, 10)
+		}
+		fmt.Fprintf(w, "group\t%s: consumers %d, pending %d, lag %s, dead %d\n", printable(g.Group), g.Consumers, g.Pending, lag, g.Dead)
+	}
+	fmt.Fprint(w, ended(s.RemainingMS))
+}
