@@ -48,7 +48,7 @@ func TestPermit(t *testing.T) {
 		code      int
 	}{
 		{"release a " + nobody, "", exitNoRate},
-		{"run a --wait 300ms -- true", "", exitNoRate},
+		{"run a --wait 3s -- true", "", exitNoRate},
 		{"info a", "0\n", 0},
 		{"set a 2", "2\n", 0},
 		{"info a", "2\n", 0},
