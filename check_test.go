@@ -15,10 +15,12 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -186,6 +188,10 @@ var checkedKinds = map[string]checked{
 	"fence guard": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return c.FenceGuard(name, name+":lock") },
 		use: func(u *user, c *rueidisson.Client, name string) {
+			of := name + ":lock"
+			token, err := fence.New(of, 7)
+			g := c.FenceGuard(name, of)
+			u.do(err, g.Set(u.ctx, token, "x"), c.FenceGuard(name+"2", of).Check(check.Listing(u.ctx, new([]check.Need))))
 		},
 	},
 	"election": {
@@ -231,7 +237,7 @@ var checkedKinds = map[string]checked{
 			for _, err := range s.Permits(u.ctx) {
 				u.do(err)
 			}
-			u.do(p.Release(u.ctx), s.ReleaseID(u.ctx, q.ID()), last(s.Available(u.ctx)), last(s.Delete(u.ctx)))
+			u.do(p.Release(u.ctx), q.Release(u.ctx), last(s.Available(u.ctx)), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
@@ -724,8 +730,10 @@ func as(t *testing.T, server *redistest.Server, user string, words []string) *ru
 	return connected(t, raw)
 }
 
-// passedOver are commands that an object does without, see docs/redis.md.
-var passedOver = []string{"cluster|info", "cluster|myid", "cluster|slots", "pubsub|shardnumsub", "info"}
+// passedOver are commands that an object does without, see docs/redis.md, and those by which rueidis gives a connection back.
+var passedOver = []string{
+	"cluster|info", "cluster|myid", "cluster|slots", "pubsub|shardnumsub", "info", "unsubscribe", "punsubscribe", "sunsubscribe",
+}
 
 // TestCheckAsksForEveryCommandThatIsUsed uses objects as a user who may do what their checks ask for, and nothing else.
 func TestCheckAsksForEveryCommandThatIsUsed(t *testing.T) {
@@ -869,4 +877,89 @@ func TestCheckRefusesANameWithoutAsking(t *testing.T) {
 		require.ErrorIs(t, kind.make(c, "").Check(t.Context()), rueidisson.ErrInvalidArgument, label)
 		assert.Zero(t, server.ScriptCalls(t), label)
 	}
+}
+
+// TestCheckOnACluster checks objects whose keys are in one slot, and in several.
+func TestCheckOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	raw := cluster.Client(t)
+	c := connected(t, raw)
+	sharded := rmap.NewSharded[string, int](c, "orders", 16)
+	require.NoError(t, c.Check(t.Context(), c.Lock("a"), c.FairLock("b"), c.RateLimiter("c").For("u1"), sharded, reliable.New[int](c, "d"),
+		topic.NewSharded[int](c, "e")))
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("{orders:7}").Value("1").Build()).Error())
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
+	err := c.Check(t.Context(), c.Lock("a"), sharded, c.Lock("x}{y"))
+	require.ErrorIs(t, err, rueidisson.ErrWrongKind)
+	require.ErrorIs(t, err, rueidisson.ErrInvalidArgument)
+	assert.ErrorContains(t, err, `key "{orders:7}"`)
+	assert.ErrorContains(t, err, `check lock "a"`)
+}
+
+// TestCheckTellsSettingsApart makes the settings of a server ones that endanger holds.
+func TestCheckTellsSettingsApart(t *testing.T) {
+	t.Parallel()
+	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
+		raw := server.Client(t)
+		c := connected(t, raw)
+		require.NoError(t, c.Check(t.Context(), c.Lock("a")))
+		require.NoError(t, raw.Do(t.Context(), raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory-policy", "allkeys-lru").Build()).Error())
+		err := c.Check(t.Context(), c.Lock("a"))
+		require.ErrorIs(t, err, rueidisson.ErrSettings)
+		assert.ErrorContains(t, err, "allkeys-lru")
+		var found *rueidisson.CheckError
+		require.ErrorAs(t, err, &found)
+		require.NoError(t, found.Objects)
+		require.ErrorIs(t, c.Check(t.Context(), c.Lock("a"), nil), rueidisson.ErrInvalidArgument)
+
+		acked := connected(t, server.Client(t), rueidisson.WithReplicaAcks(1, time.Second))
+		assert.ErrorContains(t, acked.Check(t.Context()), "WithReplicaAcks wants 1")
+	})
+}
+
+// TestCheckWithoutACL checks on a server that does not know what a user may do.
+func TestCheckWithoutACL(t *testing.T) {
+	t.Parallel()
+	raw := redistest.MiniredisClient(t)
+	c := connected(t, raw)
+	require.NoError(t, c.Check(t.Context(), c.Lock("a"), c.Semaphore("b"), rmap.NewCache[string, int](c, "c")))
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
+	require.ErrorIs(t, c.Lock("a").Check(t.Context()), rueidisson.ErrWrongKind)
+}
+
+// TestCheckTellsAMapFromACache checks hashes by an entry of the other kind.
+func TestCheckTellsAMapFromACache(t *testing.T) {
+	t.Parallel()
+	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
+		c := connected(t, server.Client(t))
+		require.NoError(t, rmap.New[string, string](c, "m").Put(t.Context(), "k", "a value"))
+		require.NoError(t, rmap.NewCache[string, string](c, "c").Put(t.Context(), "k", "a value"))
+		require.NoError(t, c.Check(t.Context(), rmap.New[string, string](c, "m"), rmap.NewCache[string, string](c, "c")))
+		require.ErrorIs(t, rmap.New[string, string](c, "c").Check(t.Context()), rmap.ErrWrongKind)
+		require.ErrorIs(t, rmap.NewCache[string, string](c, "m").Check(t.Context()), rmap.ErrWrongKind)
+		hold, err := c.RWLock("rw").Read().Lock(t.Context())
+		require.NoError(t, err)
+		require.ErrorIs(t, c.Lock("rw").Check(t.Context()), lock.ErrWrongKind)
+		require.NoError(t, c.RWLock("rw").Check(t.Context()))
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
+}
+
+// TestCheckOfARedLock checks members on servers of their own.
+func TestCheckOfARedLock(t *testing.T) {
+	t.Parallel()
+	var locks []lock.Locker
+	var raw rueidis.Client
+	for range 3 {
+		raw = redistest.Start(t).Client(t)
+		c, err := rueidisson.Wrap(raw)
+		require.NoError(t, err)
+		t.Cleanup(func() { shut(t, c) })
+		locks = append(locks, c.Lock("a"))
+	}
+	require.NoError(t, multilock.Red(locks...).Check(t.Context()))
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
+	require.ErrorIs(t, multilock.Red(locks...).Check(t.Context()), lock.ErrWrongKind)
+	require.ErrorIs(t, multilock.Red(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
 }

@@ -211,7 +211,7 @@ func (l *Loading[K, V]) Check(ctx context.Context) error {
 	err = errors.Join(err, check.Run(ctx, check.Object{
 		Engine: l.h.h.e, Kind: l.h.kind, Name: l.h.name,
 		Keys:     append(changed(home), check.Each(check.String, lease)),
-		Channels: []pubsub.Channel{l.h.h.e.Channel(keys.MapLoaded(home, ""))},
+		Channels: []pubsub.Channel{l.h.h.e.Channel(strings.TrimSuffix(keys.MapLoaded(home, ""), keys.GroupField("")) + "0")},
 		Commands: []check.Commands{loadCommands, leaseCommands},
 	}))
 	if l.locks {

@@ -214,9 +214,9 @@ func planOf(o *Object) *plan {
 		verbs := []string{"subscribe", "unsubscribe", "publish"}
 		switch c.Kind {
 		case pubsub.Sharded:
-			verbs = []string{"ssubscribe", "sunsubscribe", "unsubscribe", "spublish"}
+			verbs = []string{"ssubscribe", "sunsubscribe", "spublish"}
 		case pubsub.Pattern:
-			verbs = []string{"psubscribe", "punsubscribe", "unsubscribe", "sunsubscribe"}
+			verbs = []string{"psubscribe", "punsubscribe"}
 		}
 		for _, verb := range verbs {
 			words := []any{c.Name}
