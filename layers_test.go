@@ -61,6 +61,7 @@ var layers = map[string]layer{
 	"internal/attempts":              shared,
 	"internal/breaker":               base,
 	"internal/bucket":                base,
+	"internal/check":                 shared,
 	"internal/core":                  core,
 	"internal/send":                  sending,
 	"internal/lease":                 lease,
@@ -148,6 +149,10 @@ func forbidden(from, to string) string {
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
 	case from == "internal/core" && to == "codec": // a setting of the client, and what it refuses
+		return ""
+	case from == "internal/attempts" && to == "internal/check": // what its commands are
+		return ""
+	case from == "internal/check" && to == "internal/object": // what every operation checks before it asks
 		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""

@@ -41,6 +41,8 @@ var types = []struct {
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
 	{rueidisson.ErrWrongKind, "wrong_kind"},
+	{rueidisson.ErrNotPermitted, "not_permitted"},
+	{rueidisson.ErrSettings, "settings"},
 	{lock.ErrToken, "token"},
 	{lock.ErrStale, "stale"},
 	{rwlock.ErrUpgrade, "upgrade"},

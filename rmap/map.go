@@ -61,6 +61,7 @@ type Mapping[K comparable, V any] interface {
 	Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error]
 
 	Lock(k K) *lock.Lock
+	Check(ctx context.Context) error
 	add(ctx context.Context, k K, delta V, opts []PutOption) (V, error)
 
 	// base is what it stands on in Redis: of what is built on another one, that

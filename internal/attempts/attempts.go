@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -210,4 +211,9 @@ func Purge(ctx context.Context, e *locking.Engine, requests *send.Requests, name
 	return send.Writing(e.Sender, ctx, func() (int64, error) {
 		return send.Number(request(ctx, e, requests, name, purge, []string{keys.StreamDead(name, group)}))
 	})
+}
+
+// Commands are those of this package's scripts, and what it sends as it is.
+var Commands check.Commands = func() []string {
+	return append(check.Scripts(lua, "lua/*.lua")(), check.Sent(xrange, groups)()...)
 }

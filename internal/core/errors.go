@@ -29,6 +29,8 @@ var (
 	ErrReleased        = errors.New("hold was released")
 	ErrNotReplicated   = errors.New("too few replicas acknowledged")
 	ErrWrongKind       = errors.New("the name is that of an object of another kind")
+	ErrNotPermitted    = errors.New("not permitted")
+	ErrSettings        = errors.New("the settings of the server endanger what is held")
 	ErrSlotMoving      = errors.New("the slot is on the move")
 	ErrDisconnected    = errors.New("disconnected: the client goes on trying to connect")
 	ErrReconnected     = errors.New("connected again")

@@ -2,7 +2,7 @@ package send
 
 import (
 	"context"
-	"slices"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -67,24 +67,14 @@ func policyOf(ctx context.Context, c rueidis.Client, info string) string {
 }
 
 func (s *Sender) noteEvictions(policies map[string]string) {
-	var found []string
-	for node, policy := range policies {
-		switch {
-		case !strings.HasPrefix(policy, "volatile-") && !strings.HasPrefix(policy, "allkeys-"): // keys with a time to live stay
-			delete(policies, node)
-		case node == "":
-			found = append(found, policy)
-		default:
-			found = append(found, node+" "+policy)
-		}
-	}
+	found := evicting(policies)
+	maps.DeleteFunc(policies, func(_, policy string) bool { return !evicts(policy) }) // keys with a time to live stay
 	s.evictions.mu.Lock()
 	s.evictions.policies = policies
 	s.evictions.mu.Unlock()
 	if len(found) == 0 {
 		return
 	}
-	slices.Sort(found)
 	s.Logger.Warn("the server evicts keys with a time to live when its memory is full, and so may give away what is held: "+
 		"use noeviction, or a server of its own", "maxmemory-policy", strings.Join(found, ", "))
 }

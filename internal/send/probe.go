@@ -115,11 +115,9 @@ func (s *Sender) learnReplication(ctx context.Context, info string) {
 // alone returns the setting of the master, if it has replicas and goes on without them, "" if
 // there is none, or if it is not known.
 func (s *Sender) alone(ctx context.Context, info string) string {
-	replicas, stops := 0, false
+	replicas, _ := replicasOf(info)
+	stops := false
 	for line := range strings.Lines(info) {
-		if n, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
-			replicas, _ = strconv.Atoi(strings.TrimSpace(n))
-		}
 		stops = stops || strings.HasPrefix(line, "min_slaves_good_slaves:") // there only if it is set
 	}
 	switch {

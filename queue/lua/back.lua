@@ -7,6 +7,7 @@
 -- ARGV[2]   LPUSH or RPUSH; or ZADD, then what was offered again meanwhile stays as it is
 -- ARGV[3…]  elements; or NX, and each behind its score
 --
+-- Runs     lpush rpush zadd
 -- Returns  integer  how many elements there are, or were put back
 -- Replay   safe: the request is known then
 local was, answer = known()

@@ -6,6 +6,7 @@
 -- ARGV[1]   RPUSH or LPUSH
 -- ARGV[2…]  elements
 --
+-- Runs     rpush lpush
 -- Returns  integer  how many elements there are; -1 there is no room, -2 there is no capacity: nothing was changed
 -- Replay   unsafe: a second run offers again
 local room, wrong = number(KEYS[2])

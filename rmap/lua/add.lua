@@ -14,6 +14,7 @@
 -- ARGV[7]   time to live, ms; empty: what the entry has; 0: for ever
 -- ARGV[8…]  what near caches are told, if they are; see announce.lua
 --
+-- Runs     hincrby hincrbyfloat
 -- Returns  text  the sum
 --          nil   it would be out of bounds, and nothing was changed
 -- Replay   unsafe: a second run adds again; with an id it is safe

@@ -7,6 +7,7 @@
 -- ARGV[2]   the command
 -- ARGV[3…]  what it takes behind the key
 --
+-- Runs     hset hdel
 -- Returns  what the command returns, an integer or a text
 -- Replay   safe: the request is known then
 local was, answer = known()

@@ -5,6 +5,7 @@
 -- ARGV[2i-1]  id of the i-th permit, 16 bytes
 -- ARGV[2i]    lease of the i-th permit, ms
 --
+-- Runs     zadd
 -- Returns  array  for each permit 1 renewed; 0 gone; or the text of an error that says neither
 -- Replay   safe: a lease only grows, and only that of an id which is there and has not ended
 local now, answers, i = clock(), {}, 1

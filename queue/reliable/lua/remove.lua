@@ -13,6 +13,7 @@
 -- ARGV[5]    publish or spublish
 -- ARGV[6]    channel of results
 --
+-- Runs     lpop rpop publish*
 -- Returns  integer  1 it was there, and nobody had it; 2 somebody had it, or has had it; 0 there was none
 -- Replay   safe: the request is known then
 local was, answer = known()

@@ -3,6 +3,7 @@ package exchange
 import (
 	"embed"
 
+	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -22,3 +23,6 @@ var (
 	rulePauseScript  = scripts.Must(lua, "lua/rule_pause.lua")
 	ruleDeleteScript = scripts.Must(lua, "lua/rule_delete.lua")
 )
+
+// Commands are those of all scripts.
+var Commands = check.Scripts(lua, "lua/*.lua")

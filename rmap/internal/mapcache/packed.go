@@ -47,6 +47,11 @@ func Looks(text string) bool {
 	return err == nil
 }
 
+// Fits reports whether a text of that length which begins with header is an entry as the hash of a cache has it.
+func Fits(header string, n int) bool {
+	return len(header) == Header && length(header[8:]) == uint64(n-Header)
+}
+
 // Idles reports whether an entry has an idle time, as scripts see it.
 func Idles(packed string) bool { return len(packed) >= 8 && (packed[6] != 0 || packed[7] != 0) }
 

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"strconv"
 
+	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -82,3 +83,6 @@ func (n *Names) Publish(command, changes string) string {
 
 // Lease returns the key of who loads the entry of that key.
 func (n *Names) Lease(key string) string { return n.lease + key }
+
+// Commands are those of all scripts.
+var Commands = check.Scripts(lua, "lua/*.lua")

@@ -3,6 +3,7 @@ package multimap
 import (
 	"embed"
 
+	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -29,3 +30,6 @@ var (
 	Finish    = scripts.Must(lua, "lua/finish.lua")
 	Ended     = scripts.Must(lua, "lua/ended.lua")
 )
+
+// Commands are those of all scripts.
+var Commands = check.Scripts(lua, "lua/*.lua")

@@ -21,6 +21,7 @@
 -- ARGV[10]  least result, as a number of Lua has it; none if empty
 -- ARGV[11]  most, likewise
 --
+-- Runs     hincrby hincrbyfloat
 -- Returns  array  {what the bound needs, see store.lua; the sum, as text, or nil: it would be out of bounds;
 --                 how many entries it has evicted}
 -- Replay   unsafe: a second run adds again; with an id it changes nothing

@@ -9,6 +9,7 @@
 -- ARGV[2]   how accesses are noted: LRU, LFU, or empty: not at all
 -- ARGV[3…]  keys
 --
+-- Runs     zadd zincrby
 -- Returns  array  for each key the entry as the hash has it, or nil: there is none, or it has expired; with options
 --                 largest size, mode, whether somebody listens, and most bytes, behind them
 -- Replay   safe: the second access is one like the first, and of no weight

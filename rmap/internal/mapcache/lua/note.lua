@@ -1,4 +1,6 @@
 -- note.lua: noting that an entry was used, which never decides whether a read succeeds.
+--
+-- Runs     zadd zincrby
 
 -- note is zadd or zincrby. A full server refuses it unless the script has begun with a write that takes no memory:
 -- zremrangebyrank of no ranks. One that takes no writes at all, for want of replicas, disk or rights, is read all the same.

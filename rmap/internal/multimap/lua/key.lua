@@ -1,4 +1,6 @@
 -- key.lua: a key of a multimap, and its values, a list or a set.
+--
+-- Runs     llen scard
 
 -- own reports whether the key is in the index. A field whose value is not the id of its key, which ends the name of the
 -- key's values, belongs to a map or to another kind of hash: then the script ends before it has written anything.

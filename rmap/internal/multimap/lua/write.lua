@@ -1,5 +1,7 @@
 -- write.lua: what changes a key of a multimap. Nothing is touched that was deleted before, since a script that does so
 -- ends in its middle while the slot moves.
+--
+-- Runs     rpush sadd
 
 -- add adds the values that are in ARGV from there on, and returns how many.
 local function add(kind, values, from)

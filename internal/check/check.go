@@ -1,0 +1,458 @@
+// Package check looks at an object before it is used: at the types of its keys, and at what the user of the server may do.
+// It writes nothing.
+//
+// The commands of an object are those in the Lua of its scripts, see [scripts.CommandsOf], and the plain ones that its
+// package declares. Every command is asked for on every key of the type that it is for.
+package check
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
+)
+
+// The types of keys, as TYPE names them.
+const (
+	String = "string"
+	Hash   = "hash"
+	List   = "list"
+	Set    = "set"
+	ZSet   = "zset"
+	Stream = "stream"
+)
+
+// Object is what an object is on the server.
+type Object struct {
+	Engine     *locking.Engine
+	Kind, Name string // for errors
+	Bad        error  // of the handle
+	Keys       []Key  // the name first, unless it is none
+	Channels   []pubsub.Channel
+	Commands   []Commands
+	Looks      []Look
+}
+
+// Key is one of the keys of an object.
+type Key struct {
+	Name string
+	Type string // "" if it may be any
+	Each bool   // it stands for many of which the names are not known, and is not looked at
+}
+
+// Keys returns keys of one type.
+func Keys(is string, names ...string) []Key {
+	all := make([]Key, len(names))
+	for i, name := range names {
+		all[i] = Key{Name: name, Type: is}
+	}
+	return all
+}
+
+// Each returns a key that stands for all which begin like that.
+func Each(is, prefix string) Key { return Key{Name: prefix + "0", Type: is, Each: true} }
+
+// shown returns the name for errors.
+func (k Key) shown() string {
+	if k.Each {
+		return strings.TrimSuffix(k.Name, "0") + "*"
+	}
+	return k.Name
+}
+
+// Look is a command that reads, whose answer tells objects of one type apart.
+type Look struct {
+	Words []string
+	Judge func(answer string) error // "" if there is none
+}
+
+// Commands returns names of commands, in lower case.
+type Commands func() []string
+
+// Scripts returns the commands of the scripts in the files of fsys that match one of the patterns; without those that
+// match one behind a "!". The files are read once, when they are first asked for.
+func Scripts(fsys fs.FS, patterns ...string) Commands {
+	return sync.OnceValue(func() []string {
+		names, err := scripts.CommandsOf(fsys, patterns...)
+		if err != nil {
+			panic(err.Error()) // as scripts.Must
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return optional[name] })
+	})
+}
+
+// Script returns the commands of scripts of other packages.
+func Script(of ...*scripts.Script) Commands {
+	return func() (names []string) {
+		for _, s := range of {
+			names = append(names, scripts.CommandsIn(s.Body())...)
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return optional[name] })
+	}
+}
+
+// Sent returns the commands that are sent as they are.
+func Sent(ops ...interface{ Label() string }) Commands {
+	return func() []string {
+		names := make([]string, len(ops))
+		for i, op := range ops {
+			names[i] = strings.ToLower(op.Label())
+		}
+		return names
+	}
+}
+
+// Named returns commands that are sent by other packages.
+func Named(names ...string) Commands { return func() []string { return names } }
+
+// Need is a command that an object needs, and what it needs it for: a key, a channel, or neither.
+type Need struct {
+	Command      string
+	Key, Channel string
+	Each         bool // the key, or the channel, stands for all that begin like it
+}
+
+type listing struct{}
+
+// Listing returns a context in which checks ask nobody, and add what they would ask for to needs.
+func Listing(ctx context.Context, needs *[]Need) context.Context {
+	return context.WithValue(ctx, listing{}, needs)
+}
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var checkScript = scripts.Must(lua, "lua/check.lua")
+
+// Run checks an object. Its error joins all that is wrong.
+func Run(ctx context.Context, o Object) error {
+	err := run(ctx, &o)
+	several, is := err.(findings)
+	if !is {
+		return object.Failed("check", o.Kind, o.Name, err)
+	}
+	all := make([]error, len(several))
+	for i, one := range several {
+		all[i] = object.Failed("check", o.Kind, o.Name, one)
+	}
+	return errors.Join(all...)
+}
+
+// findings is all that is wrong with an object.
+type findings []error
+
+func (f findings) Error() string { return errors.Join(f...).Error() }
+
+func run(ctx context.Context, o *Object) error {
+	if err := object.Usable(ctx, o.Engine, o.Bad); err != nil {
+		return err
+	}
+	p := planOf(o)
+	if needs, is := ctx.Value(listing{}).(*[]Need); is {
+		*needs = append(*needs, p.needs()...)
+		return nil
+	}
+	_, err := send.Reading(o.Engine.Sender, ctx, func() (struct{}, error) { return struct{}{}, p.ask(ctx) })
+	return err
+}
+
+// ask is one command on keys.
+type ask struct {
+	Command string `json:"command"`
+	Words   []any  `json:"words"` // false stands for the key
+	On      []int  `json:"on"`    // from 1
+	channel string
+}
+
+// plan is what is asked about an object.
+type plan struct {
+	o    *Object
+	asks []ask
+}
+
+func planOf(o *Object) *plan {
+	names := []string{"eval", "evalsha"}
+	if o.Engine.ReplicaAcks > 0 {
+		names = append(names, "wait")
+	}
+	for _, of := range o.Commands {
+		names = append(names, of()...)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == scripts.Publishes })
+	slices.Sort(names)
+	p := &plan{o: o}
+	for _, name := range slices.Compact(names) {
+		of := formOf(name)
+		if of.channel {
+			continue // it is asked for by the channels
+		}
+		a := ask{Command: of.command, Words: of.words, On: []int{}}
+		for i, key := range o.Keys {
+			if !of.keyless && (of.is == "" || key.Type == "" || of.is == key.Type) {
+				a.On = append(a.On, i+1)
+			}
+		}
+		if of.keyless || len(a.On) > 0 {
+			p.asks = append(p.asks, a)
+		}
+	}
+	for _, c := range o.Channels {
+		verbs := []string{"subscribe", "unsubscribe", "publish"}
+		switch c.Kind {
+		case pubsub.Sharded:
+			verbs = []string{"ssubscribe", "sunsubscribe", "spublish"}
+		case pubsub.Pattern:
+			verbs = []string{"psubscribe", "punsubscribe"}
+		}
+		for _, verb := range verbs {
+			words := []any{c.Name}
+			if strings.HasSuffix(verb, "publish") {
+				words = append(words, "")
+			}
+			p.asks = append(p.asks, ask{Command: verb, Words: words, On: []int{}, channel: c.Name})
+		}
+	}
+	return p
+}
+
+func (p *plan) needs() (all []Need) {
+	for _, a := range p.asks {
+		name := p.name(a)
+		for _, i := range a.On {
+			key := p.o.Keys[i-1]
+			all = append(all, Need{Command: name, Key: key.Name, Each: key.Each})
+		}
+		if len(a.On) == 0 {
+			all = append(all, Need{Command: name, Channel: a.channel})
+		}
+	}
+	return all
+}
+
+// name returns the command with its subcommand, as an ACL has it.
+func (p *plan) name(a ask) string {
+	if len(a.Words) > 0 && containers[a.Command] {
+		return fmt.Sprint(a.Command, "|", a.Words[0])
+	}
+	return a.Command
+}
+
+// said is what the server answered.
+type said struct {
+	knows  bool
+	who    string
+	types  []string
+	looks  []string
+	denied []int
+}
+
+// payload is the argument of the script.
+type payload struct {
+	Keys  []string   `json:"keys"`
+	Looks [][]string `json:"looks"`
+	Asks  []ask      `json:"asks"`
+}
+
+// ask asks the server, in one exchange for each slot.
+func (p *plan) ask(ctx context.Context) error {
+	got, err := p.exchange(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for i, key := range p.o.Keys {
+		is := got.types[i]
+		if key.Each || key.Type == "" || is == "" || is == "none" || is == key.Type {
+			continue
+		}
+		wrong = append(wrong, fmt.Errorf("%w: key %q is of type %s, and not %s", core.ErrWrongKind, key.Name, is, key.Type))
+	}
+	for i, look := range p.o.Looks {
+		if err := look.Judge(got.looks[i]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if wrong = append(wrong, p.refused(ctx, got)...); len(wrong) == 0 {
+		return nil
+	}
+	return findings(wrong)
+}
+
+func (p *plan) exchange(ctx context.Context) (said, error) {
+	e, o := p.o.Engine, p.o
+	keys := make([]string, len(o.Keys))
+	for i, key := range o.Keys {
+		keys[i] = key.Name
+	}
+	of := payload{Keys: keys, Looks: [][]string{}, Asks: p.asks}
+	for _, look := range o.Looks {
+		of.Looks = append(of.Looks, look.Words)
+	}
+	near := len(keys)
+	if e.Cluster() {
+		near = 0
+		for near < len(keys) && e.SameSlot(keys[0], keys[near]) {
+			near++
+		}
+	}
+	got, err := p.send(ctx, keys[:near], of)
+	if err != nil || near == len(keys) {
+		return got, err
+	}
+	return got, p.elsewhere(ctx, keys, near, &got)
+}
+
+// elsewhere looks at the keys of other slots than the first, which come last.
+func (p *plan) elsewhere(ctx context.Context, keys []string, near int, got *said) error {
+	return Parallel(len(keys)-near, func(i int) error {
+		one, err := p.send(ctx, keys[near+i:near+i+1], payload{Keys: keys[near+i : near+i+1], Looks: [][]string{}, Asks: []ask{}})
+		if err == nil {
+			got.types[near+i] = one.types[0]
+		}
+		return err
+	})
+}
+
+// send makes one exchange. Where the user may not name the keys, they are named in an argument.
+func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, err error) {
+	text, err := json.Marshal(of)
+	if err != nil {
+		return got, err
+	}
+	e := p.o.Engine
+	answer, err := e.Run(ctx, checkScript, keys, []string{string(text)})
+	if denied(err) && !strings.Contains(err.Error(), "eval") {
+		answer, err = e.Run(ctx, unnamed{checkScript}, keys, []string{string(text)})
+	}
+	switch {
+	case denied(err):
+		return got, fmt.Errorf("%w: no script can be run, which every object needs: %w", core.ErrNotPermitted, err)
+	case err != nil:
+		return got, err
+	}
+	return read(answer)
+}
+
+func read(answer send.Answer) (got said, err error) {
+	parts, err := answer.ToArray()
+	if err != nil || len(parts) != 5 {
+		return got, fmt.Errorf("check.lua answered %d parts: %w", len(parts), err)
+	}
+	knows, _ := parts[0].AsInt64()
+	got.knows = knows == 1
+	got.who, _ = parts[1].ToString()
+	if got.types, err = parts[2].AsStrSlice(); err != nil {
+		return got, err
+	}
+	if got.looks, err = parts[3].AsStrSlice(); err != nil {
+		return got, err
+	}
+	numbers, err := parts[4].AsIntSlice()
+	for _, n := range numbers {
+		got.denied = append(got.denied, int(n))
+	}
+	return got, err
+}
+
+// denied reports whether an ACL has refused a command.
+func denied(err error) bool {
+	var reply *rueidis.RedisError
+	return errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "NOPERM")
+}
+
+// refused returns an error for what the user may not do: one for each command that is refused on all of its keys, one for
+// each key on which everything is refused, and one for each other pair.
+func (p *plan) refused(ctx context.Context, got said) []error {
+	if len(got.denied) == 0 {
+		return nil
+	}
+	refused := map[[2]int]bool{}
+	for i := 0; i+1 < len(got.denied); i += 2 {
+		refused[[2]int{got.denied[i] - 1, got.denied[i+1]}] = true
+	}
+	closed := make([]bool, len(p.o.Keys)+1) // keys on which nothing may be done
+	for k := range closed {
+		asked, no := 0, 0
+		for i, a := range p.asks {
+			if slices.Contains(a.On, k) {
+				asked++
+				if refused[[2]int{i, k}] {
+					no++
+				}
+			}
+		}
+		closed[k] = asked > 0 && asked == no
+	}
+	user := p.user(ctx, got.who)
+	var all []error
+	say := func(format string, args ...any) {
+		all = append(all, fmt.Errorf("%w: %s may not "+format, append([]any{core.ErrNotPermitted, user}, args...)...))
+	}
+	whole := p.commands(refused, closed, say)
+	for k, no := range closed {
+		if no {
+			say("use key %q", p.o.Keys[k-1].shown())
+		}
+	}
+	for i, a := range p.asks {
+		for _, k := range a.On {
+			if refused[[2]int{i, k}] && !closed[k] && !whole[i] {
+				say("run %s on key %q", strings.ToUpper(p.name(a)), p.o.Keys[k-1].shown())
+			}
+		}
+	}
+	return all
+}
+
+// commands says which commands may not be run at all, and returns their numbers.
+func (p *plan) commands(refused map[[2]int]bool, closed []bool, say func(format string, args ...any)) map[int]bool {
+	whole := map[int]bool{}
+	for i, a := range p.asks {
+		name := strings.ToUpper(p.name(a))
+		switch {
+		case len(a.On) == 0 && refused[[2]int{i, 0}] && a.channel != "":
+			say("run %s on channel %q", name, a.channel)
+		case len(a.On) == 0 && refused[[2]int{i, 0}]:
+			say("run %s", name)
+		case len(a.On) > 0 && !slices.ContainsFunc(a.On, func(k int) bool { return !refused[[2]int{i, k}] }):
+			if slices.ContainsFunc(a.On, func(k int) bool { return !closed[k] }) {
+				whole[i] = true
+				say("run %s", name)
+			}
+		}
+	}
+	return whole
+}
+
+// user names who asks, as far as that may be asked for.
+func (p *plan) user(ctx context.Context, by string) string {
+	e := p.o.Engine
+	switch by {
+	case "whoami":
+		if name, err := e.Redis.Do(ctx, e.Redis.B().AclWhoami().Build()).ToString(); err == nil {
+			return fmt.Sprintf("user %q", name)
+		}
+	case "info":
+		info, _ := e.Redis.Do(ctx, e.Redis.B().ClientInfo().Build()).ToString()
+		for _, field := range strings.Fields(info) {
+			if name, is := strings.CutPrefix(field, "user="); is {
+				return fmt.Sprintf("user %q", name)
+			}
+		}
+	}
+	return "the user"
+}

@@ -1,0 +1,74 @@
+-- check.lua: look at the keys of an object, and ask which commands the user may run on them. It writes nothing.
+--
+-- KEYS[1…]  keys; none if the user may not name them: they are in ARGV[1] then
+-- ARGV[1]   JSON: keys, names; looks, read commands; asks, {command, words, indexes of keys from 1}, where a word that is
+--           false stands for the key, and no indexes mean that there is none in the words
+--
+-- Returns  array  {1 if the server can say what the user may do, else 0; a command that names the user, or empty;
+--                 the type of each key; the answer to each look, as text, or empty; then by turns the number of an ask
+--                 that the user may not make, from 1, and the index of the key, or 0}
+-- Replay   safe: it only reads
+local plan = cjson.decode(ARGV[1])
+local may = redis.acl_check_cmd
+
+-- allowed is nil if the server does not know the command. Some servers want as many words as the command takes.
+local function allowed(words)
+	for _ = 1, 8 do
+		local fine, said = pcall(may, unpack(words))
+		if fine then
+			return said
+		end
+		local why = type(said) == 'table' and said.err or tostring(said)
+		if not string.find(why, 'Wrong number') then
+			return nil
+		end
+		words[#words + 1] = '1'
+	end
+end
+
+local types = {}
+for i, key in ipairs(plan.keys) do
+	local name = KEYS[i] or key
+	local is = ''
+	if not may or allowed({'type', name}) then
+		is = redis.pcall('type', name)
+		if type(is) == 'table' then
+			is = is.ok or ''
+		end
+	end
+	types[i] = is
+end
+
+local seen = {}
+for i, words in ipairs(plan.looks) do
+	local got = false
+	if not may or allowed({unpack(words)}) then
+		got = redis.pcall(unpack(words))
+	end
+	if type(got) == 'table' then -- of HRANDFIELD: the length of the value, and how it begins
+		local value = not got.err and got[2]
+		got = type(value) == 'string' and #value .. ':' .. string.sub(value, 1, 16)
+	end
+	seen[i] = (type(got) == 'string' or type(got) == 'number') and tostring(got) or ''
+end
+
+local denied, who = {}, ''
+if may then
+	for i, ask in ipairs(plan.asks) do
+		local on = #ask.on > 0 and ask.on or {0}
+		for _, k in ipairs(on) do
+			local words = {ask.command}
+			for _, word in ipairs(ask.words) do
+				words[#words + 1] = word or plan.keys[k]
+			end
+			if allowed(words) == false then
+				denied[#denied + 1] = i
+				denied[#denied + 1] = k
+			end
+		end
+	end
+	if #denied > 0 then
+		who = allowed({'acl', 'whoami'}) and 'whoami' or allowed({'client', 'info'}) and 'info' or ''
+	end
+end
+return {may and 1 or 0, who, types, seen, denied}

@@ -1,0 +1,70 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+)
+
+// CheckSettings asks the server again for what [Sender.Start] logs, and returns it as errors that wrap
+// [core.ErrSettings]. What the user may not see is not said.
+func (s *Sender) CheckSettings(ctx context.Context) error {
+	ctx = s.Bounded(ctx)
+	policies, info := map[string]string{}, ""
+	if s.Cluster() {
+		policies = s.askPolicies(ctx)
+	} else {
+		info, _ = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString()
+		policies[""] = policyOf(ctx, s.Redis, info)
+	}
+	var all []error
+	say := func(format string, args ...any) {
+		all = append(all, fmt.Errorf("check settings: %w: "+format, append([]any{core.ErrSettings}, args...)...))
+	}
+	if found := evicting(policies); len(found) > 0 {
+		say("maxmemory-policy %s evicts what is held when memory is full: use noeviction, or a server of its own", strings.Join(found, ", "))
+	}
+	if s.Cluster() {
+		return errors.Join(all...)
+	}
+	if found := s.alone(ctx, info); found != "" && !s.RenewalAcks {
+		say("%s: a master that is cut off from its replicas goes on renewing what is held: set min-replicas-to-write to 1, and "+
+			"min-replicas-max-lag below %v, or use WithReplicaAcks with Renewals", found, s.WatchdogTimeout)
+	}
+	if n, known := replicasOf(info); known && n < s.ReplicaAcks {
+		say("%d replicas, and WithReplicaAcks wants %d: nothing can be acquired", n, s.ReplicaAcks)
+	}
+	return errors.Join(all...)
+}
+
+// replicasOf returns how many replicas INFO says that the master has.
+func replicasOf(info string) (n int, known bool) {
+	for line := range strings.Lines(info) {
+		if text, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// evicts reports whether a policy evicts keys with a time to live.
+func evicts(policy string) bool {
+	return strings.HasPrefix(policy, "volatile-") || strings.HasPrefix(policy, "allkeys-")
+}
+
+// evicting returns the policies that evict, behind the addresses of the servers where there are several.
+func evicting(policies map[string]string) (found []string) {
+	for node, policy := range policies {
+		if evicts(policy) {
+			found = append(found, strings.TrimPrefix(node+" "+policy, " "))
+		}
+	}
+	slices.Sort(found)
+	return found
+}

@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/attempts"
+	"github.com/rueidisson/rueidisson/internal/check"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+)
+
+// The commands of the scripts. An object needs those for the types of its keys.
+var (
+	wholeCommands   = check.Scripts(lua, "lua/back.lua", "lua/copy.lua", "lua/expire.lua", "lua/rename.lua")
+	sizeCommands    = check.Script(send.SizeScript)
+	boundedCommands = check.Scripts(lua, "lua/bounded_*.lua")
+	ringCommands    = check.Scripts(lua, "lua/ring_*.lua")
+	delayedCommands = check.Scripts(lua, "lua/delayed_*.lua")
+	streamCommands  = check.Scripts(lua, "lua/stream_*.lua")
+
+	keyCommands  = check.Sent(exists, pttl, unlink, getCommand)
+	listCommands = check.Sent(lindex, lrange, llen, rpush, lpush, rpushx, lpop, rpop, lmove, lrem, lpos)
+	zsetCommands = check.Sent(zcard, zrange, zscore, zadd, zrem, zpopmin, zpopmax)
+	logCommands  = check.Sent(xconsumers, xgroupSet, xclaimed, xadd, xdel, xtrim, xrange, xrevrange, xack, xpending, xautoclaim, xgroups, xcreate,
+		xdestroy, xinfo, xsetid)
+	waitCommands = check.Named("lmpop", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "xread", "xreadgroup",
+		"client id", "client unblock")
+)
+
+// polled returns the commands by which those who wait are served.
+func polled(kinds ...*poller.Kind) check.Commands {
+	var names []string
+	for _, k := range kinds {
+		for _, name := range []string{k.Block, k.Pop, k.Look} {
+			if name != "" {
+				names = append(names, strings.ToLower(name))
+			}
+		}
+	}
+	return check.Named(names...)
+}
+
+// check checks a queue whose keys are of these types, in their order.
+func (q *base) check(ctx context.Context, types []string, channels []pubsub.Channel, commands ...check.Commands) error {
+	o := check.Object{
+		Engine: q.h.e, Kind: q.kind, Name: q.name, Bad: q.bad, Channels: channels,
+		Commands: append(commands, wholeCommands, sizeCommands, keyCommands, waitCommands, polled(poller.Head, poller.Tail, poller.Lowest, poller.Highest)),
+	}
+	for i, key := range q.object {
+		o.Keys = append(o.Keys, check.Key{Name: key, Type: types[i]})
+	}
+	o.Keys = append(o.Keys, check.Each(check.String, keys.QueueDone(q.key, "")))
+	if len(types) > 1 {
+		o.Keys = append(o.Keys, check.Each(check.String, keys.Lane(q.key, q.h.e.ClientID)))
+	}
+	return check.Run(ctx, o)
+}
+
+// Check reports what would keep the queue from working: a name or an option that cannot be used, a key of another type,
+// and what the server's ACL does not permit to this client's user. It asks for every command of every operation. It takes
+// nothing and writes nothing. It does not look at elements, nor at the codec of those who wrote them. The answer is of
+// this moment.
+//
+// Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; rueidisson.ErrWrongKind;
+// rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
+func (q *Queue[T]) Check(ctx context.Context) error {
+	return q.q.check(ctx, []string{check.List}, nil, listCommands)
+}
+
+// Check is [Queue.Check], and looks at the number of free slots. That no capacity is set is no error of it.
+//
+// Cost and errors: as Queue.Check.
+func (q *BoundedQueue[T]) Check(ctx context.Context) error {
+	channel := pubsub.Channel{Kind: pubsub.Plain, Name: q.q.channel}
+	channels := []pubsub.Channel{channel}
+	if q.q.sharded == "1" {
+		channels = append(channels, q.q.h.e.Channel(q.q.channel))
+	}
+	return q.q.check(ctx, []string{check.List, check.String}, channels, listCommands, boundedCommands)
+}
+
+// Check is [Queue.Check], and looks at the capacity. That none is set is no error of it.
+//
+// Cost and errors: as Queue.Check.
+func (q *RingBuffer[T]) Check(ctx context.Context) error {
+	return q.q.check(ctx, []string{check.List, check.String}, nil, listCommands, ringCommands)
+}
+
+// Check is [Queue.Check].
+//
+// Cost and errors: as Queue.Check.
+func (q *PriorityQueue[T]) Check(ctx context.Context) error {
+	return q.q.check(ctx, []string{check.ZSet}, nil, zsetCommands)
+}
+
+// Check is [Queue.Check] of the queue, and of what waits in both formats.
+//
+// Cost and errors: as Queue.Check.
+func (q *DelayedQueue[T]) Check(ctx context.Context) error {
+	d := &q.q.of
+	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: d.channel}, {Kind: pubsub.Plain, Name: d.news}}
+	return q.q.check(ctx, []string{check.List, check.List, check.ZSet, check.List, check.ZSet, check.Hash, check.ZSet}, channels,
+		listCommands, delayedCommands)
+}
+
+// Check is [Queue.Check]. It does not look at groups: see [Group.Check].
+//
+// Cost and errors: as Queue.Check.
+func (s *Stream[K, V]) Check(ctx context.Context) error { return s.q.check(ctx, s.q.bad, nil) }
+
+// Check checks the stream, as [Stream.Check] does, and what the group has put aside. That there is no such group is no
+// error of it.
+//
+// Cost and errors: as Queue.Check.
+func (g *Group[K, V]) Check(ctx context.Context) error {
+	return g.s.check(ctx, g.bad, check.Keys(check.Stream, keys.StreamDead(g.s.key, g.name)))
+}
+
+func (s *stream[K, V]) check(ctx context.Context, bad error, more []check.Key) error {
+	return check.Run(ctx, check.Object{
+		Engine: s.h.e, Kind: s.kind, Name: s.name, Bad: bad,
+		Keys: append(append(check.Keys(check.Stream, s.key), more...),
+			check.Each(check.String, keys.QueueDone(s.key, "")), check.Each(check.Stream, keys.StreamDead(s.key, ""))),
+		Channels: []pubsub.Channel{s.h.e.Channel(keys.StreamReturned(s.key))},
+		Commands: []check.Commands{streamCommands, wholeCommands, sizeCommands, attempts.Commands, keyCommands, logCommands, waitCommands},
+	})
+}

@@ -1,0 +1,259 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/check"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
+)
+
+var (
+	fieldCommands   = check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua")
+	plainCommands   = withoutTimes(fieldCommands)
+	shardCommands   = withoutTimes(check.Scripts(lua, "lua/shards.lua"))
+	wholeCommands   = check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua", "lua/server.lua")
+	sizeCommands    = check.Script(send.SizeScript)
+	loadCommands    = withoutTimes(check.Scripts(lua, "lua/load_*.lua"))
+	throughCommands = withoutTimes(check.Scripts(lua, "lua/through.lua"))
+	drainCommands   = withoutTimes(check.Scripts(lua, "lua/behind*.lua"))
+
+	readCommands  = check.Sent(hget, hmget, hexists, hlen, hscan, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
+	addCommands   = check.Sent(hincrby, hincrbyfloat)
+	nearCommands  = check.Named("pttl", "info", "client info", "client tracking")
+	leaseCommands = check.Sent(unlease)
+)
+
+// withoutTimes leaves out the commands of fields with times to live, which only a [TTLMap] needs.
+func withoutTimes(of check.Commands) check.Commands {
+	return func() []string {
+		return slices.DeleteFunc(slices.Clone(of()), func(name string) bool { return strings.HasPrefix(name, "hp") })
+	}
+}
+
+// oneEntry returns the look at one entry, which tells the hash of a cache from that of another map.
+func oneEntry(name string, cache bool) check.Look {
+	return check.Look{Words: []string{"hrandfield", name, "1", "withvalues"}, Judge: func(answer string) error {
+		length, header, there := strings.Cut(answer, ":")
+		n, err := strconv.Atoi(length)
+		if !there || err != nil {
+			return nil // there is none, or it may not be seen
+		}
+		is := n >= mapcache.Header && mapcache.Fits(header, n)
+		switch {
+		case cache && !is:
+			return fmt.Errorf("%w: key %q is the hash of a map that is no cache", ErrWrongKind, name)
+		case !cache && is && n > mapcache.Header:
+			return fmt.Errorf("%w: key %q is the hash of a cache", ErrWrongKind, name)
+		}
+		return nil
+	}}
+}
+
+// checked returns what the map is on the server.
+func (m *handle[K, V]) checked(types []string, commands ...check.Commands) check.Object {
+	o := check.Object{
+		Engine: m.h.e, Kind: m.kind, Name: m.name, Bad: m.bad,
+		Commands: append(commands, readCommands, wholeCommands, sizeCommands),
+		Looks:    []check.Look{oneEntry(m.key, len(types) > 1)},
+	}
+	if m.bad != nil {
+		return o
+	}
+	for i, key := range m.store.object() {
+		is := check.Hash
+		if i < len(types) {
+			is = types[i]
+		}
+		o.Keys = append(o.Keys, check.Key{Name: key, Type: is})
+		if i == 0 {
+			o.Keys = append(o.Keys, check.Each(check.String, keys.MapDone(m.key, "")), check.Each(check.String, keys.MapClaim(m.key, "")))
+			if m.cfg.announce {
+				o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(m.key), Type: check.ZSet})
+			}
+		}
+	}
+	if m.cfg.announce {
+		o.Channels = append(o.Channels, m.h.e.Channel(keys.NearChannel(m.key)))
+	}
+	return o
+}
+
+func (m *handle[K, V]) check(ctx context.Context, o check.Object) error {
+	err := check.Run(ctx, o)
+	if err == nil && m.ready != nil {
+		err = m.failed("check", m.ready(ctx))
+	}
+	return err
+}
+
+// Check reports what would keep the map from working: a name or an option that cannot be used, a key of another type, and
+// what the server's ACL does not permit to this client's user. It asks for every command of every operation. It looks at
+// one entry, which may be a cache's. It writes nothing, and does not compare codecs. The answer is of this moment.
+//
+// Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; [ErrWrongKind];
+// rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
+func (m *Map[K, V]) Check(ctx context.Context) error {
+	return m.m.check(ctx, m.m.checked([]string{check.Hash}, plainCommands, addCommands))
+}
+
+// Check is [Map.Check], and asks whether the server has times to live of entries.
+//
+// Cost: as Map.Check, and one script call for the first map. Errors: as Map.Check; errors.ErrUnsupported.
+func (m *TTLMap[K, V]) Check(ctx context.Context) error {
+	o := m.m.checked([]string{check.Hash}, fieldCommands, addCommands)
+	if m.m.bad == nil {
+		o.Keys = append(o.Keys, check.Each(check.String, keys.MapLoad(m.m.key, "")))
+	}
+	return m.m.check(ctx, o)
+}
+
+// Check is [Map.Check], and looks at the times and the bound.
+//
+// Cost and errors: as Map.Check.
+func (m *Cache[K, V]) Check(ctx context.Context) error {
+	o := m.m.checked([]string{check.Hash, check.ZSet, check.ZSet, check.ZSet, check.Hash}, mapcache.Commands)
+	if m.m.bad == nil {
+		o.Keys = append(o.Keys, check.Key{Name: keys.MapLatch(m.m.key), Type: check.String}, check.Each(check.String, keys.MapLease(m.m.key)))
+		for kind := mapcache.Created; kind <= mapcache.Expired; kind++ {
+			o.Channels = append(o.Channels, m.m.h.e.Channel(kind.Channel(m.m.key)))
+		}
+	}
+	return m.m.check(ctx, o)
+}
+
+// Check is [Map.Check], and looks at every shard. It does not compare how many there are.
+//
+// Cost: one script call, on a cluster one for each shard, up to 32 at the same time. Errors: as Map.Check.
+func (m *Sharded[K, V]) Check(ctx context.Context) error {
+	o := m.m.checked([]string{check.String}, plainCommands, addCommands, shardCommands)
+	o.Looks = nil
+	if m.m.bad == nil {
+		for i := range m.m.cfg.shards {
+			shard := keys.Shard(m.m.key, i)
+			o.Keys = append(o.Keys, check.Each(check.String, keys.MapDone(shard, "")), check.Each(check.String, keys.MapClaim(shard, "")))
+			if m.m.cfg.announce {
+				o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(shard), Type: check.ZSet})
+				o.Channels = append(o.Channels, m.m.h.e.Channel(keys.NearChannel(shard)))
+			}
+		}
+	}
+	return m.m.check(ctx, o)
+}
+
+// Check reports what would keep the multimap from working, as [Map.Check] does.
+//
+// Cost and errors: as Map.Check.
+func (m *ListMultimap[K, V]) Check(ctx context.Context) error { return m.check(ctx, check.List) }
+
+// Check reports what would keep the multimap from working, as [Map.Check] does.
+//
+// Cost and errors: as Map.Check.
+func (m *SetMultimap[K, V]) Check(ctx context.Context) error { return m.check(ctx, check.Set) }
+
+func (m *multi[K, V]) check(ctx context.Context, is string) error {
+	o := check.Object{
+		Engine: m.m.h.e, Kind: m.m.kind, Name: m.m.name, Bad: m.m.bad,
+		Keys: append(append(check.Keys(check.Hash, m.names.index), check.Keys(check.ZSet, m.names.ends)...),
+			check.Each(is, keys.ValuesOf(m.names.index, "")), check.Each(check.String, keys.MapDone(m.names.index, ""))),
+		Commands: []check.Commands{multimap.Commands, readCommands, wholeCommands, sizeCommands},
+	}
+	return m.m.check(ctx, o)
+}
+
+// Check checks the map that the copies are of, and what tells of its changes.
+//
+// Cost: that of the map's Check, and one script call for each of its hashes. Errors: as [Map.Check].
+func (n *Near[K, V]) Check(ctx context.Context) error {
+	if err := object.Checked(ctx, n.bad); err != nil || n.m == nil {
+		return fmt.Errorf("check near cache: %w", errors.Join(err, n.b.bad))
+	}
+	err := n.m.Check(ctx)
+	if n.b.h == nil {
+		return err
+	}
+	e := n.b.h.e
+	return errors.Join(err, check.Parallel(len(n.b.keys), func(i int) error {
+		key := n.b.keys[i]
+		o := check.Object{Engine: e, Kind: "near cache", Name: n.m.Name(), Bad: n.b.bad, Keys: check.Keys(check.Hash, key), Commands: []check.Commands{nearCommands}}
+		if n.cfg.announced {
+			cached, caches := keys.NearDisabled(key)
+			o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(key), Type: check.ZSet}, check.Key{Name: cached}, check.Key{Name: caches})
+			o.Channels = []pubsub.Channel{e.Channel(keys.NearChannel(key))}
+		}
+		return check.Run(ctx, o)
+	}))
+}
+
+// Check checks the map that is loaded, and the leases of those who load. It loads nothing.
+//
+// Cost: that of the map's Check, and one script call, two where loads take the lock of the entry. Errors: as [Map.Check].
+func (l *Loading[K, V]) Check(ctx context.Context) error {
+	if err := object.Checked(ctx, l.bad); err != nil {
+		return l.failed("check", err)
+	}
+	err := l.m.Check(ctx)
+	home := l.h.home("")
+	lease := keys.MapLoad(home, "")
+	if _, is := l.h.store.(*cached); is {
+		lease = keys.MapLease(home)
+	}
+	err = errors.Join(err, check.Run(ctx, check.Object{
+		Engine: l.h.h.e, Kind: l.h.kind, Name: l.h.name,
+		Keys:     append(changed(home), check.Each(check.String, lease)),
+		Channels: []pubsub.Channel{l.h.h.e.Channel(strings.TrimSuffix(keys.MapLoaded(home, ""), keys.GroupField("")) + "0")},
+		Commands: []check.Commands{loadCommands, leaseCommands},
+	}))
+	if l.locks {
+		err = errors.Join(err, l.h.checkLock(ctx))
+	}
+	return err
+}
+
+// changed returns the keys that change with an entry which is loaded, or written to a store.
+func changed(name string) []check.Key {
+	return []check.Key{
+		{Name: name, Type: check.Hash}, {Name: keys.NearLog(name), Type: check.ZSet}, {Name: keys.MapWrites(name), Type: check.Stream},
+		{Name: keys.MapPending(name), Type: check.Hash},
+	}
+}
+
+// checkLock checks the lock of an entry, for all of them.
+func (m *handle[K, V]) checkLock(ctx context.Context) error {
+	return lock.New(m.h.e, keys.EntryLock(m.home(""), "")).Check(ctx)
+}
+
+// Check checks the map that is written, and the locks of its entries, or with [WithBehind] the queue of changes. It writes
+// nothing.
+//
+// Cost: that of the map's Check, and one script call, with WithBehind two. Errors: as [Map.Check].
+func (w *Writing[K, V]) Check(ctx context.Context) error {
+	if err := object.Checked(ctx, w.bad); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	err := w.m.Check(ctx)
+	m := w.h
+	if !w.cfg.behind {
+		home := m.home("")
+		return errors.Join(err, m.checkLock(ctx), check.Run(ctx, check.Object{
+			Engine: m.h.e, Kind: m.kind, Name: m.name, Commands: []check.Commands{throughCommands},
+			Keys: append(changed(home), check.Each(check.String, keys.MapLoad(home, ""))),
+		}))
+	}
+	return errors.Join(err, w.drain.lock.Check(ctx), check.Run(ctx, check.Object{
+		Engine: m.h.e, Kind: m.kind, Name: m.name,
+		Keys: append(changed(m.key), check.Key{Name: keys.MapDead(m.key), Type: check.Stream},
+			check.Key{Name: keys.MapDeadLast(m.key), Type: check.Hash}, check.Each(check.String, keys.MapLoad(m.key, ""))),
+		Commands: []check.Commands{drainCommands},
+	}))
+}
