@@ -50,7 +50,7 @@
 //	redisson_lock_token:{name}         string: the last fencing token; it stays
 //	rueidisson_term:{name}             hash: owner, token, value and version of the term, after = token of the one
 //	                                   before; it counts while the owner holds the lock; a day after the last word
-//	rueidisson_term:{name}             channel: the token of a term of which there is news, 0 when it was resigned
+//	rueidisson_term:{name}             channel: the token of a term with news, 0 when it was resigned
 //
 // An election is a family of locks of its own. The use of its name for a lock returns
 // [lock.ErrWrongKind] where that is detected, see package lock. A FairLock of that name in another
