@@ -1,5 +1,5 @@
-// Package grpclimit puts a [ratelimiter.Limiter] in front of a gRPC server. It
-// is a module of its own, so that nobody else's program links gRPC.
+// Package grpclimit puts a [ratelimiter.Limiter] in front of a gRPC server. It is a module of its
+// own, so that only programs that use it link gRPC.
 //
 //	lim := client.RateLimiter("api")
 //	limit, err := grpclimit.New(lim, httplimit.ByHeader("authorization"), grpclimit.FailOpen)
@@ -10,34 +10,32 @@
 // [ratelimiter.Limiter.TrySetRate]; all processes that use the name share it,
 // and a middleware of package httplimit with the same name and key, too.
 //
-// # Whose call
+// # The key of a call
 //
-// A gRPC call is an HTTP request, and its key is found as that of one: by
-// [httplimit.ByIP], [httplimit.ByHeader] or [httplimit.By]. Such a function gets
-// a request that has the call's context, its method as the path of the URL, its
-// metadata as the header and the peer as the remote address; it has no body.
-// ByHeader hashes what it reads, unless it is told Plain.
+// A gRPC call is an HTTP request, and its key is found in the same way: by [httplimit.ByIP],
+// [httplimit.ByHeader] or [httplimit.By]. Such a function gets a request that has the call's
+// context, its method as the path of the URL, its metadata as the header and the peer as the remote
+// address; it has no body. ByHeader hashes the value, unless it is told Plain.
 //
 // # A call
 //
-// A stream counts once, when it begins. First the cost is asked for, 1 unless
-// [Cost] says otherwise; what costs 0 is passed on. Then the limiter decides, in
-// one round trip, also about several limits ([Also]). A call that is refused ends
-// with status ResourceExhausted, with google.rpc.RetryInfo, which clients'
-// retries heed, and google.rpc.QuotaFailure, which names the limits that refused.
-// One that costs more than a full bucket holds, or is of a rate of 0, gets no
-// RetryInfo, as no wait would help. A call without a key, or with a cost below 0, ends with
-// InvalidArgument. Limits given to [AlsoShadow] are tried out beside those.
+// A stream counts once, when it begins. First the cost is computed, 1 unless [Cost] says otherwise;
+// a call that costs 0 is passed on. Then the limiter decides, in one round trip, also about several
+// limits ([Also]). A call that is refused ends with status ResourceExhausted, with
+// google.rpc.RetryInfo, which clients' retries heed, and google.rpc.QuotaFailure, which names the
+// limits that refused. A call that costs more than a full bucket holds, or has a rate of 0, gets no
+// RetryInfo, because no wait would help. A call without a key, or with a cost below 0, ends with
+// InvalidArgument. Limits given to [AlsoShadow] are tried out in addition to those.
 //
 // # When there is no decision
 //
-// Whoever calls [New] chooses: [FailOpen] passes the call on, [FailClosed] ends
-// it with Unavailable, and a function of your own does what it likes. The wait
-// for an answer is bounded, by half a second unless [Timeout] says otherwise. A
-// limiter made with ratelimiter.WithFallback decides by itself then; a refusal by
-// ratelimiter.Closed, which is nobody's quota, is Unavailable, too. An argument
-// that cannot be used (ratelimiter.ErrInvalidArgument) is no outage: it ends the call with
-// Internal, whatever was chosen; nor is a limiter that is not the expected one,
-// which FailOpen lets nobody through for. A client that goes away before the decision
-// takes nothing.
+// The failure argument of [New] decides: [FailOpen] passes the call on, [FailClosed] ends it with
+// Unavailable, and a function of your own does what it likes. The wait for an answer is bounded, by
+// half a second unless [Timeout] says otherwise. For a limiter made with ratelimiter.WithFallback
+// the fallback decides then. A refusal by ratelimiter.Closed, which is no client's quota, is
+// Unavailable, too.
+//
+// An argument that cannot be used (ratelimiter.ErrInvalidArgument) is no outage: it ends the call
+// with Internal, whatever was chosen. A limiter that is not the expected one is no outage either:
+// FailOpen passes no call on for it. A client that goes away before the decision takes nothing.
 package grpclimit

@@ -24,12 +24,12 @@ type Limit struct {
 	settings
 }
 
-// New returns interceptors that ask lim about each call, under the key that key
-// finds for it. failure says what happens to calls about which nobody can
-// decide. It asks nobody, so a limiter without a rate shows with the first call.
+// New returns interceptors that ask lim about each call, under the key that key finds for it.
+// failure handles calls without a decision. New does no I/O, so a limiter without a rate is
+// detected at the first call.
 //
-// Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a nil failure and options
-// that cannot be used. A key that cannot be used is an ErrInvalidArgument of each call.
+// Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a nil failure and options that
+// cannot be used. With a key that cannot be used, each call fails with ErrInvalidArgument.
 func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...Option) (*Limit, error) {
 	l := &Limit{key: key, failure: failure, settings: defaults()}
 	for _, o := range opts {
@@ -63,7 +63,7 @@ func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return handler(ctx, req)
 }
 
-// Stream is the interceptor of streams, each of which counts once.
+// Stream is the interceptor of streams. Each stream counts once.
 func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	if err := l.admit(s.Context(), info.FullMethod); err != nil {
 		return err
