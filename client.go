@@ -103,10 +103,10 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 
 // Open is [New] with a URL of the forms that rueidis.ParseURL takes, such as
 // redis://user:password@127.0.0.1:6379/0, rediss:// for TLS, or
-// redis://sentinel:26379?master_set=mymaster. An address without a scheme, such as
-// localhost:6379, is one of redis://. With rediss:// the Sentinels are
-// spoken to by TLS as well, without the user and the password of the URL, and
-// each of the servers behind them shows a certificate for its own address.
+// redis://sentinel:26379?master_set=mymaster. An address without a scheme, such as localhost:6379,
+// is taken as redis://. With rediss:// the client also uses TLS to the Sentinels, without the user
+// and the password of the URL. Each server that the Sentinels name shows a certificate for its own
+// address.
 func Open(redisURL string, opts ...Option) (*Client, error) {
 	option, err := rueidis.ParseURL(withScheme(redisURL))
 	if err != nil {
@@ -119,10 +119,10 @@ func Open(redisURL string, opts ...Option) (*Client, error) {
 	return New(option, opts...)
 }
 
-// withoutURL returns what is wrong with a URL, without the URL: it has a password.
+// withoutURL returns the error of a URL without the URL, because it has a password.
 func withoutURL(redisURL string, err error) error {
 	if scheme, is := strings.CutPrefix(err.Error(), "redis: invalid URL scheme: "); is {
-		return fmt.Errorf("the scheme is %q, and not redis, rediss, valkey, valkeys or unix", scheme)
+		return fmt.Errorf("the scheme is %q, not redis, rediss, valkey, valkeys or unix", scheme)
 	}
 	var parse *url.Error
 	switch {
@@ -134,14 +134,13 @@ func withoutURL(redisURL string, err error) error {
 	return err
 }
 
-// Wrap builds on a client that the program has already. Close leaves that
-// open. Its timeouts are the program's: to renew holds past a connection that
-// fell silent, Dialer.KeepAlive and ConnWriteTimeout together should be at most
-// a third of the watchdog timeout.
+// Wrap builds on a client that the program has already. Close leaves that client open. Its timeouts
+// are the program's: to renew holds past a connection that fell silent, Dialer.KeepAlive and
+// ConnWriteTimeout together should be at most a third of the watchdog timeout.
 //
-// Its connections are shared with the program, too. Commands go by those that
-// rueidis shares anyway. Beside them the client takes from the pool of each
-// node, of which rueidis.ClientOption.BlockingPoolSize is the size:
+// Its connections are shared with the program, too. Commands use the connections that rueidis
+// shares anyway. In addition the client takes connections from the pool of each node, whose size is
+// rueidis.ClientOption.BlockingPoolSize:
 //
 //   - one for subscriptions, from the first wait for an object of that node
 //     until a second after the last;

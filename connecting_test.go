@@ -47,7 +47,7 @@ func TestOpenNamesTheAddressAndTheLikelyCause(t *testing.T) {
 		"a database of a cluster":  {"redis://" + cluster.Addrs()[0] + "/1", cluster.Addrs()[0], "a cluster has database 0 only"},
 		"an HTTP port":             {"redis://" + web(t), "127.0.0.1:", "the server speaks HTTP"},
 		"TLS to an HTTP port":      {"rediss://" + web(t), "127.0.0.1:", "the server speaks HTTP"},
-		"a scheme that is not one": {"http://" + plain.Addr(), "", `the scheme is "http", and not redis, rediss`},
+		"a scheme that is not one": {"http://" + plain.Addr(), "", `the scheme is "http", not redis, rediss`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,8 +11,8 @@
 //		return bill(ctx) // ctx ends before the server gives the lock away
 //	})
 //
-// One client is enough for a process: objects of one name work together inside
-// of it, and save round trips by that.
+// One client is enough for a process: objects of one name work together inside of it, and save
+// round trips by that.
 //
 // # Objects
 //
@@ -20,14 +20,16 @@
 //
 //   - [Client.Lock]: one holder at a time, re-entered through the context
 //   - [Client.FairLock]: the same, in the order of arrival over all processes
-//   - [Client.FencedLock]: the same, with tokens that keep late writers out; see [Client.FenceGuard]
+//   - [Client.FencedLock]: the same, with tokens that keep late writers out; see
+//     [Client.FenceGuard]
 //   - [Client.RWLock]: many readers, or one writer
 //   - [Client.MultiLock]: several locks at once, or none of them
 //   - [Client.LockGroup]: many locks under one name, several at once
-//   - [multilock.Red]: one lock on several servers, of which more than half agree
-//   - [Client.Election]: one leader of a fleet, whom all can observe
+//   - [multilock.Red]: one lock on several servers; more than half have to agree
+//   - [Client.Election]: one leader of a fleet, which all processes can observe
 //   - [Client.Semaphore]: at most n at the same time, or a stock
-//   - [Client.PermitSemaphore]: the same with leases: a process that dies gives its permits back
+//   - [Client.PermitSemaphore]: the same with leases: the permits of a process that dies come
+//     back
 //   - [Client.Latch]: waits until a count is down to 0
 //   - [Client.Barrier]: n parties wait for each other, again and again
 //   - [Client.DoubleBarrier]: n parties enter together and leave together
@@ -54,56 +56,49 @@
 //   - [topic.NewSharded]: the same as a topic, within a shard of a cluster
 //   - [topic.NewReliable]: messages that are kept until every subscriber has handled them
 //
-// A handle does no I/O and holds nothing: make it where it is needed. Its first operation returns the error of a name or
-// an option that cannot be used.
+// A handle does no I/O and has no state: make it where it is needed. Its first operation returns
+// the error of an invalid name or option.
 //
-// A lock is for work that must not be done by two at once, a rate limiter for
-// work that must not be done too often: lock what is changed, limit who asks.
-// What can be shared stands on the same keys as Redisson 4.x, so that Go and
-// Java take part in the same objects. What was acquired is a value of its own, a
-// [lock.Hold], and a context that ends with it.
+// A lock is for work that must not be done by two callers at once. A rate limiter is for work that
+// must not be done too often: lock the data, limit the callers. Objects that Redisson 4.x has, too,
+// use the same keys, so that Go and Java take part in the same objects. An acquired lock is a value
+// of its own, a [lock.Hold], with a context that ends with it.
 //
-// Beside them there are ratelimiter/httplimit (middleware for net/http),
-// ratelimiter/grpclimit (interceptors for gRPC, a module of its own), otel
-// (metrics and spans, by way of [WithObserver]), rueidissontest (unit tests
-// without a server) and the command cmd/rueidisson.
+// In addition there are ratelimiter/httplimit (middleware for net/http), ratelimiter/grpclimit
+// (interceptors for gRPC, a module of its own), otel (metrics and spans, by way of [WithObserver]),
+// rueidissontest (unit tests without a server) and the command cmd/rueidisson.
 //
-// # What can be relied on
+// # Guarantees
 //
-// Operations fail closed. A hold's context ends before the server may give the
-// lock to another, also when the network is silent or the process was paused;
-// see package lock for what that means to the millisecond. Every operation is
-// safe to send twice, or is sent once and says with [ErrOutcomeUnknown] that its reply
-// was lost.
+// Operations fail closed. A hold's context ends before another client can acquire the lock, also
+// when the network is silent or the process was paused; package lock describes that to the
+// millisecond. Every operation is safe to send twice, or is sent once and returns
+// [ErrOutcomeUnknown] if its reply was lost.
 //
-// A release that the server refuses, or does not answer, is not dropped: the client
-// goes on until the server takes it, and says so with [ErrDeferred]. Only what it
-// gives up, as it is closed, is not done; that is in the error of Close, in the log
-// and told to a [DeferralObserver]. For each node it goes on with 10,000 at most: a
-// further one is refused at once, with the error that it met, and the oldest go on.
-// Unlock and Close end at most 250 ms after their contexts. Those who wait for an
-// object are told of an outage together, and that they were refused only if the
-// server has said so of late.
+// A release that the server refuses, or does not answer, is not dropped: the client continues until
+// the server accepts it, and the call returns [ErrDeferred]. Only the releases that a closing
+// client gives up are not done. They are in the error of Close, in the log, and reported to a
+// [DeferralObserver]. For each node the client continues with 10,000 releases at most: a further
+// one returns its error at once, and the oldest continue. Unlock and Close return at most 250 ms
+// after their contexts end. All waiters for an object get an outage together. They get a refusal
+// only if the server has refused lately.
 //
-// Walks, takes and sweeps ask for about a megabyte at a time, or one element. A request
-// or an answer that is larger has the time of its length, by connections of its own, of
-// which a node has two: nothing else waits behind it, neither a renewal nor a PING of
-// rueidis. A read that was too slow is made again, at down to 1 MB a second, as long as
-// the server answers what is small.
+// Walks, takes and sweeps ask for about a megabyte at a time, or one element. A larger request or
+// answer gets time by its length, and connections of its own. A node has two of these, so nothing
+// else waits for it, neither a renewal nor a PING of rueidis. A read that was too slow is made
+// again, at down to 1 MB a second, as long as the server answers small requests.
 //
-// On one server, and on the master of a shard while it lives, a lock excludes.
-// Replication is asynchronous: a failover may forget the last holds, whose
-// holders learn that at their next renewal, a third of the watchdog timeout
-// later. [WithReplicaAcks] makes that less likely, not impossible. The same
-// goes for a server that restarts without having saved its data. Where two
-// holders at once would do harm, let what they write to refuse the older one.
+// On one server, and on the master of a shard while it lives, a lock excludes. Replication is
+// asynchronous: a failover may forget the last holds, whose holders learn that at their next
+// renewal, a third of the watchdog timeout later. [WithReplicaAcks] makes that less likely, not
+// impossible. The same is true of a server that restarts without having saved its data. If two
+// holders at once would do harm, let the store that they write to refuse the older one.
 //
-// A server that evicts keys when its memory is full breaks all of it: a hold is
-// a key with a time to live, and once it is evicted the next one who asks gets
-// the lock. Use maxmemory-policy noeviction; where a cache beside it needs
-// another, give the objects a database of their own, in the sense of a server:
-// the numbered databases of one server share its memory and its policy. The
-// log warns of a policy that evicts, and the loss of a hold names it.
+// A server that evicts keys when its memory is full breaks all of this: a hold is a key with a time
+// to live, and once it is evicted the next caller gets the lock. Use maxmemory-policy noeviction.
+// If a cache needs another policy, give the objects a server of their own: the numbered databases
+// of one server share its memory and its policy. The log warns of a policy that evicts, and the
+// loss of a hold names it.
 //
 // # Topologies
 //
@@ -119,9 +114,8 @@
 //
 // # Errors
 //
-// An error names the operation and the object, and wraps what a program
-// branches on: the package's sentinels, the context's error and its cause, or
-// the error of Redis or of the network.
+// An error names the operation and the object. It wraps the errors that a program branches on: the
+// package's sentinels, the context's error and its cause, or the error of Redis or of the network.
 //
 // [multilock.Red]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multilock#Red
 // [rmap.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#New

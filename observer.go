@@ -56,11 +56,10 @@ var _ core.Observer = Observer(nil)
 type DecisionObserver interface {
 	Observer
 
-	// Decided is called for each request for tokens that are wanted now or
-	// waited for, but not for charges, refunds and looks. It is on the path of
-	// the request, before that is answered, but for a limit in shadow, which
-	// nobody waits for. Of several limits that are decided together each is told
-	// by itself.
+	// Decided is called for each request for tokens that are wanted now or waited for, but not for
+	// charges, refunds and looks. It is called before the request is answered, and delays it. The
+	// exception is a limit in shadow, for which no caller waits. Of several limits that are decided
+	// together each is reported by itself.
 	Decided(ctx context.Context, d Decision)
 }
 
@@ -125,30 +124,30 @@ type CacheObserver interface {
 	// closed. No caller waits for it but Close.
 	CacheNear(ctx context.Context, n NearCounts)
 
-	// CacheWrote is called after each call of the writer of an rmap.Writing in this
-	// process. Through, the caller of the change waits for it; behind, only who
-	// writes what is queued.
+	// CacheWrote is called after each call of the writer of an rmap.Writing in this process. In
+	// write-through mode the caller of the change waits for it. In write-behind mode only the
+	// goroutine that writes queued changes does.
 	CacheWrote(ctx context.Context, w Write)
 }
 
-// Write is what became of one call of a writer.
+// Write is the outcome of one call of a writer.
 type Write struct {
 	// Map is the name of the map in Redis.
 	Map string
 
-	// Changes is how many the call was about.
+	// Changes is the number of changes of the call.
 	Changes int
 
-	// Behind says that they were queued, and Attempt how often these were tried, this
-	// time with it: 1 if for the first time, as always where they were not queued.
+	// Write-behind: the changes were queued. Attempt is the number of times that they were tried,
+	// this one included: 1 for the first time, and always where they were not queued.
 	Behind  bool
 	Attempt int
 
-	// Dead says that the change, one, was refused for good: it is put aside.
+	// Dead says that the change, one, was refused for good and is now a dead letter.
 	Dead bool
 
-	// Queued is how many changes waited in the queue behind the call, without those
-	// that the store has now or that are put aside; -1 where the server has not said.
+	// Queued is the number of changes that still waited in the queue after the call, without those
+	// that the store has now and the dead letters; -1 if the server has not reported it.
 	Queued int64
 
 	// Took is how long the call took.
@@ -281,9 +280,9 @@ type QueueObserver interface {
 	Observer
 
 	// ElementsOffered is called for each call that has offered elements, added an entry or
-	// published a message, before it returns. Of one that has failed, those are told of
-	// which the server said that it has them. A move between two queues takes from the one
-	// and offers to the other; elements that are due come into their queue untold.
+	// published a message, before it returns. For a call that has failed, it reports the elements
+	// that the server has confirmed. A move between two queues takes from the one and offers to the
+	// other. Delayed elements that enter their queue when they are due are not reported.
 	ElementsOffered(ctx context.Context, kind, name string, elements int)
 
 	// ElementsTaken is called for each call, or step of a loop, that has taken elements,

@@ -11,9 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
-// Option configures a client. A value that cannot be used is an [ErrInvalidArgument]
-// from the constructor that it was given to. Only this module makes options:
-// what they change is internal.
+// Option configures a client. With an invalid value the constructor returns [ErrInvalidArgument].
+// Only this module makes options: what they change is internal.
 type Option = core.Option
 
 type option func(*core.Config) error
@@ -224,14 +223,14 @@ func WithCodec(f codec.Family) Option {
 	})
 }
 
-// WithMaxValue bounds how many bytes a key or a value may have; a longer one is
-// an [ErrInvalidArgument] before it is sent. The default is 512 MB, what a server takes
-// unless its proto-max-bulk-len says otherwise: it ends the connection on which
-// more comes. What goes out with either as one argument counts: of a cache 16 bytes
-// before each value, and the name before each key.
+// WithMaxValue bounds how many bytes a key or a value may have. A longer one returns
+// [ErrInvalidArgument] before it is sent. The default is 512 MB, the most that a server accepts
+// unless its proto-max-bulk-len says otherwise: it closes a connection on which more comes. Bytes
+// that are sent with either in one argument count: of a cache 16 bytes before each value, and the
+// name before each key.
 //
-// A send has a second more for each 8 MB that it is long, and so has an answer whose
-// length is known or was asked for.
+// A send has one more second for each 8 MB of its length. So has an answer whose length is known or
+// was asked for.
 func WithMaxValue(n int) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 {

@@ -7,11 +7,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Leader returns who leads at this moment, as the master sees it: [Leader.None] if nobody
-// does. Its term may have ended when the answer comes. Gap is never set.
+// Leader returns the leader at this moment, as the master sees it; [Leader.None] reports that there
+// is none. Its term may have ended when the answer arrives. Gap is never set. ctx bounds the round
+// trip.
 //
-// Cost: one script call. Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument],
-// [lock.ErrWrongKind], and those of Redis. Source: no object of Redisson's.
+// Cost: one script call.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of
+// Redis.
+// Source: no object of Redisson.
 func (el *Election) Leader(ctx context.Context) (Leader, error) {
 	if err := el.askable(ctx); err != nil {
 		return Leader{}, el.failed("leader of", err)
@@ -24,17 +27,16 @@ func (el *Election) Leader(ctx context.Context) (Leader, error) {
 	return leader, el.failed("leader of", err)
 }
 
-// Candidate is one who waits to be elected.
+// Candidate is a process that waits to be elected.
 type Candidate struct {
 	// Owner is the text in Redis, "<client id>:<decimal>".
 	Owner string
-	// Mine says that it is of this client.
+	// Mine says that the candidate belongs to this client.
 	Mine bool
 }
 
-// Candidates returns those who wait to be elected at this moment, the next one first, as
-// the master sees them. Some may have died: they are passed over when their turn
-// comes.
+// Candidates returns the candidates at this moment, the next one first, as the master sees them.
+// Some may have died: they are passed over when their turn comes. ctx bounds the round trip.
 //
 // Cost: one script call, which reads the whole queue. Errors: as [Election.Leader].
 // Source: the queue of Redisson's fair lock.
@@ -53,15 +55,16 @@ func (el *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	return all, nil
 }
 
-// Depose ends the term of whoever leads, has the next candidate elected, and reports
-// whether somebody led. The candidates stay. The leader learns it at its next
-// renewal, a third of the watchdog timeout away, or when it resigns; until then it
-// works on, beside its successor, whose fencing token is higher. It is sent once:
-// after [lock.ErrOutcomeUnknown] it may have been done.
+// Depose ends the term of the leader, lets the next candidate be elected, and reports whether there
+// was a leader. The candidates stay. The leader learns it at its next renewal, a third of the
+// watchdog timeout away, or when it resigns. Until then it works on, next to its successor, whose
+// fencing token is higher. The request is sent once: after [lock.ErrOutcomeUnknown] the leader may
+// have been deposed. ctx bounds the round trip.
 //
-// Cost: three script calls. Wire: DEL name, and a message to the next one; HDEL of what
-// the term has written, but for its token, and 0 on the channel
-// rueidisson_term:{name}. Errors: as [Election.Leader].
+// Cost: three script calls.
+// Wire: DEL name, and a message to the next candidate; HDEL of what the term has written, except
+// its token, and 0 on the channel rueidisson_term:{name}.
+// Errors: as [Election.Leader].
 // Source: RedissonFairLock.forceUnlock.
 func (el *Election) Depose(ctx context.Context) (led bool, err error) {
 	if err := el.askable(ctx); err != nil {
@@ -75,7 +78,7 @@ func (el *Election) Depose(ctx context.Context) (led bool, err error) {
 		return led, el.failed("depose", within(err))
 	}
 	if led && s.owner != "" {
-		// The observers find out by themselves if this does not arrive.
+		// Observers detect the change without this message, only later.
 		_ = el.p.depart(context.WithoutCancel(ctx), s.owner)
 	}
 	return led, nil

@@ -20,13 +20,12 @@ type Client = object.Client
 // MaxValue is how many bytes the value of a leader may have.
 const MaxValue = 64 << 10
 
-// kind is the kind of its holds: a fair lock that is taken by another way would
-// be a term of which nobody is told.
+// kind is the kind of its holds. A fair lock that is acquired in another way would be a term that
+// no observer gets.
 const kind = "election"
 
-// Election is a handle on the election of one name. It holds nothing of any
-// term, so it may be used by any number of goroutines, and any number of handles
-// on one name are the same election.
+// Election is a handle on the election of one name. It has no state of any term. Any number of
+// goroutines may use it, and all handles on one name are the same election.
 type Election struct {
 	p    *protocol
 	line *fairlock.Lock
@@ -48,30 +47,30 @@ func New(c Client, name string, opts ...Option) *Election {
 // Name returns the name that the handle was made with, before any mapping.
 func (el *Election) Name() string { return el.line.Name() }
 
-// Campaign waits until this candidate is elected, and says so with value, of up to
-// [MaxValue] bytes, which [Election.Observe] tells to all: an address, as a rule.
-// Who campaigns first, in any process, leads first. ctx bounds the wait and
-// nothing else: the term outlives it. It is renewed by the watchdog until
-// [Term.Resign], unless [WithLease] fixes it. With [WithWait] it gives up:
+// Campaign waits until this candidate is elected, and then publishes value, which
+// [Election.Observe] yields to all observers: an address, as a rule. value may have up to
+// [MaxValue] bytes. The candidate that campaigns first, in any process, leads first. ctx bounds
+// only the wait: the term outlives it. The watchdog renews the term until [Term.Resign], unless
+// [WithLease] fixes it. With [WithWait] Campaign gives up after that time and returns
 // [lock.ErrNotAcquired].
 //
-// A candidate whose ctx ends leaves at once; a term that it had won in that
-// moment goes on to the next. Once the observers are being told of it, Campaign
-// waits up to 250 ms more for the answer, and returns the term if that comes. A server that does not answer, or that refuses for
-// want of memory or disk, is waited for up to a watchdog timeout, and while the
-// slot moves for as long as ctx lasts.
+// A candidate whose ctx ends leaves at once; a term that it had won in that moment is passed to the
+// next candidate. If the announcement has been sent already, Campaign waits up to 250 ms more for
+// the answer, and returns the term if that comes. If the server does not answer, or refuses for
+// want of memory or disk, Campaign waits for up to a watchdog timeout. During a slot migration it
+// waits for as long as ctx lasts.
 //
-// Cost: those of [fairlock.Lock.Lock], and one script call when elected.
-// Wire: as of the fair lock; string redisson_lock_token:{name}; hash
-// rueidisson_term:{name}, and the token on the channel of that name.
-// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument], also for a
-// value that is too long, and under the context of a term of this election, which
-// would wait for itself; [lock.ErrNotReplicated]; [lock.ErrWrongKind] if the name is
-// that of a lock; that the counter is no number names its key, and takes nothing;
-// an error of Redis or of the network, wrapping [lock.ErrOutcomeUnknown]
-// if the term may have begun (it is given back as soon as the server answers);
-// [lock.ErrLost] if the answers take longer than the lease.
-// Source: no object of Redisson's; the order is that of its fair lock.
+// Cost: as for [fairlock.Lock.Lock], and one script call when elected.
+// Wire: as for the fair lock; string redisson_lock_token:{name}; hash rueidisson_term:{name}, and
+// the token on the channel of that name.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument], also for a value that
+// is too long, and under the context of a term of this election, which would wait for itself;
+// [lock.ErrNotReplicated]; [lock.ErrWrongKind] if the name is the name of a lock; an error that
+// names the counter's key if the counter is not a number, when nothing is acquired; an error of
+// Redis or of the network, wrapping [lock.ErrOutcomeUnknown] if the term may have begun (it is
+// released as soon as the server answers); [lock.ErrLost] if the answers take longer than the
+// lease.
+// Source: no object of Redisson; the order is that of its fair lock.
 func (el *Election) Campaign(ctx context.Context, value string) (*Term, error) {
 	t, err := el.campaign(ctx, value)
 	return t, el.failed("campaign", err)
@@ -103,14 +102,14 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 		return nil, within(err)
 	}
 	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
-	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
+	t.token, _ = hold.Fence() // zero, if it has been lost already: then the term cannot begin
 	t.owner = lockkit.Standing(hold).(*locking.Held).Owner()
 	if err = t.begin(ctx); err == nil {
 		return t, nil
 	}
-	// The term goes back. A caller that is on its way out is not kept for long.
+	// The term is released. A caller whose ctx has ended is not kept for long.
 	_, _, _ = send.Await(el.p.e.Sender, ctx, grace, func() (struct{}, error) {
-		return struct{}{}, t.resign(ctx) // a failure is said again by its own cleanup task
+		return struct{}{}, t.resign(ctx) // its own cleanup task repeats a failed resign
 	})
 	return nil, err
 }
@@ -124,11 +123,11 @@ func (el *Election) usable(ctx context.Context, value string) error {
 	return err
 }
 
-// failed names the operation and the election.
+// failed adds the operation and the election to err.
 func (el *Election) failed(op string, err error) error { return object.Failed(op, "", el.Name(), err) }
 
-// within returns an error of the lock without the lock's operation and name, which
-// this election's take the place of.
+// within returns an error of the lock without the lock's operation and name. The caller adds those
+// of the election.
 func within(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -136,5 +135,5 @@ func within(err error) error {
 	return err
 }
 
-// grace is how long a candidate that goes waits for what it gives back.
+// grace is how long a candidate whose ctx has ended waits for the release.
 const grace = 50 * time.Millisecond

@@ -13,42 +13,42 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// Leader is who leads, as an observer sees it.
+// Leader is a leader, as an observer sees it.
 type Leader struct {
-	// Value is what the leader says of itself.
+	// Value is the value that the leader has published.
 	Value string
-	// Fence is the fencing token of its term, whose owner is the leader's client;
-	// the zero Token if nobody leads.
+	// Fence is the fencing token of its term, whose owner is the leader's client; the zero Token if
+	// there is no leader.
 	Fence fence.Token
-	// Mine says that it is of this client.
+	// Mine says that the leader belongs to this client.
 	Mine bool
-	// Gap says that there were other leaders before it, of which this observer was
-	// not told: they were gone when it looked.
+	// Gap says that there were other leaders before it which this observer did not get: their terms
+	// had ended when it looked.
 	Gap bool
 }
 
-// None reports whether nobody leads.
+// None reports whether there is no leader.
 func (l Leader) None() bool { return l.Fence.IsZero() }
 
-// Observe tells who leads: the present leader first, then every change, of the
-// leader and of its value, also to none. Leaders come in the order of their terms;
-// one that was not seen is a [Leader.Gap] at the next. A loop that takes long is
-// told the last of what happened meanwhile.
+// Observe yields the present leader first, then every change, of the leader and of its value, also
+// to none. Leaders come in the order of their terms. If one was not seen, the next one has
+// [Leader.Gap]. A loop body that takes long gets only the last of the changes meanwhile. The loop
+// ends with ctx.
 //
-// Two errors are notices, which wrap rueidisson.ErrNotice: an [ErrDisconnected] when
-// the server is not reached any more, and an [ErrReconnected] when it is reached again.
-// Any other error is the last that the loop yields: ctx's end, for example, or the
-// failure of a server that has not been reached for a watchdog timeout. The term of a leader that an observer was told may have ended
-// meanwhile; only the leader knows, by [Term.Context].
+// Two errors are notices, which wrap rueidisson.ErrNotice: [ErrDisconnected] when the server cannot
+// be reached, and [ErrReconnected] when it is reached again. Any other error is the last that the
+// loop yields: the end of ctx, for example, or the failure of a server that has not been reached
+// for a watchdog timeout. The term of a leader may have ended since it was yielded; only the leader
+// knows, by [Term.Context].
 //
-// Cost: one script call for each message, change and end of a lease, and every 5 s;
-// a client has one subscription per name.
-// Wire: hash rueidisson_term:{name}, read together with the lock, and the channel
-// of that name. A change is told there, and else found by looking: when a leader
-// was killed, at the end of its lease.
-// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument];
-// [lock.ErrWrongKind]; those of Redis.
-// Source: no object of Redisson's.
+// Cost: one script call for each message, change and end of a lease, and every 5 s; a client has
+// one subscription per name.
+// Wire: hash rueidisson_term:{name}, read together with the lock, and the channel of that name.
+// Changes are published there. A change without a message is found by the regular calls: when a
+// leader was killed, at the end of its lease.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument]; [lock.ErrWrongKind];
+// those of Redis.
+// Source: no object of Redisson.
 func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		if err := el.usable(ctx, ""); err != nil {
@@ -79,13 +79,13 @@ type observer struct {
 	ear   *wait.Listener
 	began bool
 	told  Leader
-	last  int64 // token of the last leader that it knows of
+	last  int64 // token of the last known leader
 
-	away   bool  // the server is not reached
-	notice error // not told yet
+	away   bool  // the server cannot be reached
+	notice error // not yielded yet
 }
 
-// next waits until there is something to tell.
+// next waits until there is something to yield.
 func (o *observer) next(ctx context.Context) (Leader, error) {
 	p := o.of.p
 	err := p.e.Watch(ctx, wait.Watch{
@@ -97,7 +97,7 @@ func (o *observer) next(ctx context.Context) (Leader, error) {
 	return o.told, nil
 }
 
-// look asks the server, and is done if there is news.
+// look asks the server, and reports whether there is news.
 func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
 	p := o.of.p
 	s, err, _ := send.Await(p.e.Sender, ctx, 0, func() (sight, error) { return p.leader(ctx) })
@@ -118,7 +118,7 @@ func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
 	return s.left, o.news(leader, s), nil
 }
 
-// news takes in what was seen, and reports whether it is to be told.
+// news records what was seen, and reports whether to yield it.
 func (o *observer) news(leader Leader, s sight) bool {
 	same := leader
 	same.Gap = o.told.Gap
@@ -135,7 +135,7 @@ func (o *observer) news(leader Leader, s sight) bool {
 	return true
 }
 
-// leader returns what a sight shows.
+// leader returns the leader of a sight.
 func (el *Election) leader(s sight) (Leader, error) {
 	if s.owner == "" {
 		return Leader{}, nil

@@ -11,16 +11,16 @@ import (
 // An Option changes a handle; see rueidisson.Client.Election.
 type Option interface{ apply(*config) error }
 
-// WithWait lets Campaign give up when it was not elected within d, at once with 0:
-// then it does not even queue. A negative d is a lock.ErrInvalidArgument.
+// WithWait lets Campaign give up when it was not elected within d. With 0 it gives up at once, and
+// is not even queued. A negative d returns lock.ErrInvalidArgument.
 func WithWait(d time.Duration) Option { return waitOption(d) }
 
-// WithLease gives the terms of this handle a fixed length: the watchdog does not
-// renew them, and they end when d has passed, less a margin of d/20 (at least
-// 2 ms). A length below 10 ms or above 100 years is a lock.ErrInvalidArgument.
+// WithLease gives the terms of this handle a fixed length: the watchdog does not renew them, and
+// they end when d has passed, less a margin of d/20 (at least 2 ms). A length below 10 ms or above
+// 100 years returns lock.ErrInvalidArgument.
 func WithLease(d time.Duration) Option { return leaseOption(d) }
 
-// config is what the options of a handle ask for.
+// config is the result of the options of a handle.
 type config struct {
 	try   bool
 	wait  time.Duration

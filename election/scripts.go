@@ -22,10 +22,10 @@ var (
 	leaderScript   = scripts.Must(lua, "lua/leader.lua")
 )
 
-// kept is for how long a term is remembered of which nobody says anything more.
+// kept is the time to live of a term after its leader's last write.
 var kept = strconv.FormatInt(core.Millis(24*time.Hour), 10)
 
-// protocol is the election of one name, as the server sees it, but for the lock.
+// protocol is the election of one name on the server, without the lock.
 type protocol struct {
 	e    *locking.Engine
 	name string // mapped
@@ -38,7 +38,7 @@ func newProtocol(e *locking.Engine, mapped string) *protocol {
 
 func (p *protocol) key() core.Key { return core.Key{Kind: kind, Name: p.name} }
 
-// announce says who leads. It is false if owner does not hold the lock.
+// announce publishes the leader and its value. It returns false if owner does not hold the lock.
 func (p *protocol) announce(ctx context.Context, owner string, token, version int64, value string) (bool, error) {
 	args := []string{
 		owner, strconv.FormatInt(token, 10), strconv.FormatInt(version, 10), value, kept, p.e.Publish(), p.term,
@@ -51,17 +51,17 @@ func (p *protocol) announce(ctx context.Context, owner string, token, version in
 	return n > 0, err
 }
 
-// depart takes back what owner has said.
+// depart deletes what owner has published.
 func (p *protocol) depart(ctx context.Context, owner string) error {
 	_, err := p.e.Run(ctx, departScript, []string{p.term}, []string{owner, p.e.Publish(), p.term})
 	return err
 }
 
-// sight is what the server knows of an election at one moment.
+// sight is the state of an election on the server at one moment.
 type sight struct {
-	left  time.Duration // of the holder's lease; negative: nobody holds the lock, or without an end
-	last  int64         // token of the last term; 0: none is known
-	owner string        // of the term under way; "": there is none
+	left  time.Duration // of the holder's lease; negative: the lock is free, or its lease never ends
+	last  int64         // token of the last term; 0: unknown
+	owner string        // of the present term; "": there is none
 	after int64         // token of the term before it
 	value string
 }

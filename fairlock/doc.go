@@ -1,113 +1,109 @@
-// Package fairlock is the fair lock: one holder at a time over all processes of
-// a fleet, Go and Java, and first come, first served over all of them. It is
-// Redisson's RedissonFairLock, on the same keys.
+// Package fairlock is the fair lock: one holder at a time over all processes of a fleet, Go and
+// Java, and first come, first served over all of them. It is Redisson's RedissonFairLock, on the
+// same keys.
 //
-// Its holds are those of package lock, with the same promises, errors and
-// options: [lock.Hold], [lock.Do], [lock.WithLease], [lock.WithWait]. What that
-// page says of trust, loss, re-entry and late requests holds here, too. What is
+// Its holds are those of package lock, with the same promises, errors and options: [lock.Hold],
+// [lock.Do], [lock.WithLease], [lock.WithWait]. What package lock says of trust, loss, re-entry and
+// late requests is true here, too. The difference is the order.
 // different is who comes next.
 //
 // # Order
 //
-// Each waiter has one place in a queue on the server, in whatever process it
-// is. It has its place when the server has answered that; from then on nobody
-// who comes later has the lock before it. A try without a wait takes no place
-// and overtakes nobody who is alive.
+// Each waiter has one place in a queue on the server, whatever its process. It has the place when
+// the server has confirmed it. From then on no later waiter acquires the lock before it. A try
+// without a wait takes no place and overtakes no living waiter.
 //
-// There is no hand-over inside a process beside that order. But the release of
-// a process gives the lock, in the same step, to the front of the queue if that
-// is a waiter of its own with a watchdog lease; else it tells the front, on a
-// channel of the front's process.
+// There is no hand-over inside a process in addition to that order. But a release gives the lock to
+// the front of the queue, in the same step, if that is a waiter of the releasing process with a
+// watchdog lease. Else the release notifies the front, on a channel of the front's process.
 //
-// A waiter whose context ends, or whose wait is over, leaves at once, and if the
-// lock is free the next one is told. A hold that it was given in that moment
-// goes on to the next, or back.
+// A waiter whose context ends, or whose wait is over, leaves the queue at once. If the lock is
+// free, the next waiter is notified. A hold that was granted in that moment is passed to the next
+// waiter, or released.
 //
 // # Waiters that die
 //
-// While a process has waiters, the oldest of them says twice a second that the
-// process is alive, and looks whose turn it is. It follows that
+// While a process has waiters, the oldest of them reports twice a second that the process is alive,
+// and checks whose turn it is. Therefore
 //
-//   - a process that was killed is passed over by the release itself, as nobody
-//     hears that it is its turn. On a cluster subscriptions end with a slot that
-//     moves: it is proof of one that was heard where the slot is. One that died right
-//     behind a move counts as a silent one, and so does any with plain channels;
-//   - a process that is silent, stopped or cut off, is passed over 1.4 s after
-//     it was last heard of, as long as a waiter of this library, or a newcomer,
-//     is there to see it;
-//   - a Java thread that died at the front is passed over when it was told twice,
-//     0.9 s apart, and nobody heard it, while a waiter of this library is there;
-//     on a cluster with plain channels when its own deadline has passed;
-//   - a waiter that was passed over though it lives comes back at the front.
+//   - a process that was killed is passed over by the release itself, because nothing listens
+//     on its channel. On a cluster a slot migration ends subscriptions, so a missing listener
+//     is proof only for a process that was heard on the node that has the slot. A process that
+//     died right after a migration counts as silent. So does every killed process with plain
+//     channels;
+//   - a process that is silent, stopped or cut off, is passed over 1.4 s after its last report,
+//     if a waiter of this library, or a newcomer, is there to detect it;
+//   - a Java thread that died at the front is passed over after two notifications, 0.9 s apart,
+//     without a listener, while a waiter of this library is there; on a cluster with plain
+//     channels after its own deadline;
+//   - a waiter that was passed over although it lives comes back at the front.
 //
-// How long the way to the server takes changes nothing of that, as long as a round
-// trip takes less than a second: a process that needs longer is silent in between.
-// What does is a way that becomes longer from one word to the next by 0.25 s or
-// more, which looks like a server that stood still. A process that says so gives
-// each other one its time anew, once: one that was killed then counts as a silent
-// one, and that may take 1.4 s more.
+// The round trip time changes none of that while it is less than a second: a process that needs
+// longer is silent in between. An increase of the delay from one report to the next by 0.25 s or
+// more does: it looks like a server that stopped. A process that reports this renews the time of
+// each other process, once. A process that was killed then counts as a silent one, and that may
+// take 1.4 s more.
 //
-// When the server itself was away, so that nobody has been heard of, all have
-// that time anew, once: an outage or a failover that keeps the queue costs nobody
-// its place. One that is over within 0.9 s, with an unlock before who is first listens
-// again, may cost it its turn; it comes back at the front. A server that stands still ends subscriptions, too, a third of the
-// watchdog timeout later: if that is less than 0.9 s, who is first may lose its turn
-// to the next by it, and comes back at the front. All have their time anew when the
-// server's clock was set back, too. Leases are as long as its clock says, which is
-// forced by the shared format: one that is set back by an hour makes the lease that
-// stands then last for an hour more, if its holder dies. ForceUnlock takes it away.
+// After an outage of the server, in which no report could arrive, all processes have their time
+// again, once: an outage or a failover that keeps the queue costs no waiter its place. The
+// exception is an outage of at most 0.9 s with an unlock before the front listens again: the front
+// may lose its turn, and comes back at the front. A server that stops for a third of the watchdog
+// timeout ends subscriptions, too. If that is less than 0.9 s, the front may lose its turn to the
+// next waiter, and comes back at the front. All processes also have their time again when the
+// server's clock was set back.
 //
-// A queue of which every process has died stays until somebody asks for the lock.
-// Who waits passes over it in 1.4 s. Of tries without a wait, the first gives its
-// processes that time, and those after it pass over them, if they come within two
-// days. So long the server remembers it where only such tries come.
+// The server's clock measures the leases, which is forced by the shared format. If it is set back
+// by an hour, the present lease lasts for an hour more if its holder dies. ForceUnlock takes the
+// lock away.
 //
-// # Beside Java
+// A queue whose processes have all died stays until another caller asks for the lock. A waiter
+// passes over it in 1.4 s. The first try without a wait starts that time for the dead processes,
+// and later tries pass over them if they come within two days. Where only such tries come, the
+// server remembers the queue's processes for these two days.
 //
-// Redisson drops a front whose deadline has passed by the clock of a Java
-// process, and takes 300 s off every deadline when it grants the lock. The
-// processes of this library write the deadlines of their waiters anew for as
-// long as they wait, with so much more as the Java threads ahead can take off,
-// and with 10 s for clocks that are ahead. If that was not enough, the waiter
-// comes back at the front, and from then on deadlines have more.
+// # Next to Java
 //
-// Two more things are forced by the shared format. Where only Java waits, a front
-// of this library that died is passed over when the sleep of the Java thread
-// ends, after the lease of the holder at most. And Java threads ask without a pause
-// while the lock is free and the front is slow to take it.
+// Redisson drops a front whose deadline has passed by the clock of a Java process, and takes 300 s
+// off every deadline when it grants the lock. The processes of this library renew the deadlines of
+// their waiters for as long as they wait. They add as much as the Java threads ahead can take off,
+// and 10 s for clocks that are ahead. If that was not enough, the waiter comes back at the front,
+// and from then on its deadlines have more reserve.
+//
+// The shared format forces two more limits. If only Java waits, a dead front of this library is
+// passed over when the sleep of the Java thread ends, after the lease of the holder at most. And
+// Java threads ask without a pause while the lock is free and the front is slow to acquire it.
 //
 // # What it does not guarantee
 //
-// All that package lock does not. Two waiters that ask at the same time, before
-// either has its place, have no order. A waiter with a fixed lease is told and
-// not given the lock. Nobody can take part in a hold ([lock.Hold.Token]).
+// The limits of package lock apply. In addition, two waiters that ask at the same time, before
+// either has its place, have no order. A waiter with a fixed lease is notified instead of given the
+// lock. A hold cannot be joined ([lock.Hold.Token]).
 //
-// The scripts of a fair lock need several keys: while a slot moves, holds live
-// on, and acquires and releases wait for its end; a release goes on by itself.
-// Nobody can say meanwhile that it is alive, and all get the time to say it when
-// the move ends, with each move anew. A Java thread at the front that has not
-// subscribed again within a second counts as dead, and joins the queue anew when
-// its own sleep ends. Eviction of the queue (maxmemory-policy allkeys-*) forgets
-// the order; the waiters come back in any.
+// The scripts of a fair lock need several keys. During a slot migration holds stay valid, and
+// acquires and releases wait for its end; the client completes such a release in the background.
+// Processes cannot report then that they are alive, so all get the time to do so when the migration
+// ends, with each migration again. A Java thread at the front that has not subscribed again within
+// a second counts as dead. It joins the queue again when its own sleep ends. Eviction of the queue
+// (maxmemory-policy allkeys-*) forgets the order: the waiters come back in any order.
 //
 // # Families
 //
-// A fair lock is a family of its own: a plain or a fenced lock under its name is
-// [lock.ErrWrongKind] where that can be seen, see package lock.
+// A fair lock is a family of its own. The use of its name for a plain or a fenced lock returns
+// [lock.ErrWrongKind] where that is detected, see package lock.
 //
 // # In Redis
 //
 //	name                               hash: owner -> hold count, with the lease as its time to live
-//	redisson_lock_queue:{name}         list: owners that wait, the next one first
-//	redisson_lock_timeout:{name}       zset: until when each of them is waited for, ms
-//	redisson_lock__channel:{name}:*    channel of a waiter: 0 when it is its turn; ours listen there behind Java only
+//	redisson_lock_queue:{name}         list: owners of the waiters, the next one first
+//	redisson_lock_timeout:{name}       zset: the deadline of each waiter, ms
+//	redisson_lock__channel:{name}:*    channel of a waiter: 0 when it is its turn; ours listen there only while queued after Java
 //	rueidisson_fair:{name}:*           channel of a client: the owner whose turn it is
 //	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive, and on a
-//	                                   cluster the epoch of the server to which they said so; 10 s,
+//	                                   cluster the epoch of the server to which they reported it; 10 s,
 //	                                   two days where only tries ask
-//	rueidisson_fair_idle:{name}        string: a Java thread that was told in vain, and since when; 5 s
-//	rueidisson_gone:{name}             zset: owners that were given back, by time
+//	rueidisson_fair_idle:{name}        string: a Java thread that did not hear its notification, and since when; 5 s
+//	rueidisson_gone:{name}             zset: owners that were released, by time
 //
-// The owner is "<client id>:<decimal>", as for the reentrant lock: the decimal
-// of a waiter of this library has 19 digits, which that of no Java thread has.
+// The owner is "<client id>:<decimal>", as for the reentrant lock. The decimal of a waiter of this
+// library has 19 digits; that of a Java thread has fewer.
 package fairlock

@@ -7,7 +7,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
-// Packages semaphore and election reach what follows by package lockkit.
+// init gives packages semaphore and election, through package lockkit, access to what follows.
 func init() {
 	lockkit.LendFairLock(lockkit.FairLock{
 		Order: func(e *locking.Engine, key string) any {

@@ -17,9 +17,8 @@ type Client = object.Client
 
 var _ lock.Locker = (*Lock)(nil)
 
-// Lock is a handle on the fair lock of one name. It holds nothing of any
-// acquisition, so it may be used by any number of goroutines, and any number
-// of handles on one name are the same lock.
+// Lock is a handle on the fair lock of one name. It has no state of any acquisition. Any number of
+// goroutines may use it, and all handles on one name are the same lock.
 type Lock struct {
 	p    *protocol
 	name string // as the caller wrote it
@@ -41,20 +40,17 @@ func (l *Lock) handle() lockkit.Handle {
 	return lockkit.Handle{Engine: l.p.e, Key: l.p.Key(), Name: l.name}
 }
 
-// Lock waits for its turn and takes the lock. Whoever was queued before, in any
-// process, has it first; a waiter is queued when the server has answered that.
-// ctx bounds the wait and nothing else: the hold outlives it. The hold is
-// renewed by the watchdog until [lock.Hold.Unlock], unless [lock.WithLease]
-// fixes its lease.
+// Lock waits for its turn and acquires the lock. Waiters that were queued before, in any process,
+// acquire it first; a waiter is queued when the server has confirmed it. ctx bounds only the wait:
+// the hold outlives it. The watchdog renews the hold until [lock.Hold.Unlock], unless
+// [lock.WithLease] fixes its lease.
 //
-// Under a context that carries a hold of this very lock, see
-// [lock.Hold.Context], Lock re-enters: it returns at once with a level of its
-// own.
+// If ctx carries a hold of this lock, see [lock.Hold.Context], Lock re-enters: it returns at once
+// with a level of its own.
 //
-// A waiter whose ctx ends leaves the queue at once, and if the lock is free the
-// next one is told. A server that does not answer, or that refuses for want of
-// memory or disk, is waited for up to a watchdog timeout, and while the slot
-// moves for as long as ctx lasts.
+// A waiter whose ctx ends leaves the queue at once, and if the lock is free the next waiter is
+// notified. If the server does not answer, or refuses for want of memory or disk, Lock waits for up
+// to a watchdog timeout. During a slot migration it waits for as long as ctx lasts.
 //
 // Cost: one script call if the lock is free; at most three for each waiter, one
 // of them the unlock before it. A process with waiters has one subscription per
@@ -72,9 +68,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, e
 	return l.acquire(ctx, "lock", ask, err)
 }
 
-// TryLock takes the lock if it is free now and nobody waits for it, or if its
-// turn comes within [lock.WithWait]. It returns [lock.ErrNotAcquired] if not.
-// Without a wait it is never queued.
+// TryLock acquires the lock if it is free now and has no waiters, or if its turn comes within
+// [lock.WithWait]. Else it returns [lock.ErrNotAcquired]. Without a wait it is never queued.
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RedissonFairLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
@@ -98,57 +93,60 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 	return hold, l.failed(op, err)
 }
 
-// ForceUnlock takes the lock away from whoever holds it, tells the next one,
-// and reports whether somebody held it. The queue stays. A holder of this
-// library learns it at its next renewal, a third of the watchdog timeout away,
-// or when it unlocks; until then it works on, next to the lock's new holder. It
-// is sent once: after [lock.ErrOutcomeUnknown] it may have been done.
+// ForceUnlock takes the lock away from its holder, notifies the next waiter, and reports whether
+// there was a holder. The queue stays. A holder of this library learns it at its next renewal, a
+// third of the watchdog timeout away, or when it unlocks. Until then it works on, next to the
+// lock's new holder. The request is sent once: after [lock.ErrOutcomeUnknown] the lock may have
+// been taken away. ctx bounds the round trip.
 //
-// Cost: one script call. Wire: DEL name, and a message to the next one.
-// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and
-// those of Redis. Source: RedissonFairLock.forceUnlock.
+// Cost: one script call.
+// Wire: DEL name, and a message to the next waiter.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of
+// Redis.
+// Source: RedissonFairLock.forceUnlock.
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
 	if held {
-		l.p.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
+		l.p.e.Hurry(l.p.Key()) // a holder of this client learns it before its next renewal
 	}
 	return held, l.failed("force unlock", err)
 }
 
-// Locked reports whether somebody holds the lock. Cost: one script call.
+// Locked reports whether the lock is held. Cost and errors: as [Lock.Holder].
 func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	h, err := l.Holder(ctx)
 	return h.Held(), err
 }
 
-// Remaining returns how much of the present holder's lease is left: 0 if nobody
-// holds the lock, -1 if it has no end. Cost: one script call.
+// Remaining returns the rest of the present holder's lease: 0 if the lock is free, -1 if it never
+// expires. Cost and errors: as [Lock.Holder].
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	h, err := l.Holder(ctx)
 	return h.Remaining, err
 }
 
-// Holder returns who holds the lock at this moment, as the master sees it; its
-// Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
+// Holder returns the holder of the lock at this moment, as the master sees it; its Owner is empty
+// if the lock is free. ctx bounds the round trip.
+//
+// Cost: one script call.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (lock.Holder, error) {
 	h, err := ask(ctx, l, func() (lock.Holder, error) { return lockkit.Inspect[lock.Holder](ctx, l.p.e, l.p.name) })
 	return h, l.failed("inspect", err)
 }
 
-// Waiter is who stands in the queue.
+// Waiter is one entry of the queue.
 type Waiter struct {
 	// Owner is the text in Redis, "<client id>:<decimal>".
 	Owner string
-	// Java says that it is a thread of Redisson's.
+	// Java says that the waiter is a thread of Redisson.
 	Java bool
-	// Mine says that it belongs to this client.
+	// Mine says that the waiter belongs to this client.
 	Mine bool
 }
 
-// Queue returns who waits for the lock at this moment, the next one first, as the
-// master sees it. Some may have died: they are passed over when their turn
-// comes.
+// Queue returns the waiters for the lock at this moment, the next one first, as the master sees
+// them. Some may have died: they are passed over when their turn comes. ctx bounds the round trip.
 //
 // Cost: one script call, which reads the whole queue. Errors: as [Lock.Holder].
 func (l *Lock) Queue(ctx context.Context) ([]Waiter, error) {

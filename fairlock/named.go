@@ -9,10 +9,10 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// types are those of the keys of most scripts.
+// types are the types of the keys of most scripts.
 var types = [...]string{"hash", "list", "zset", "zset", "zset"}
 
-// named says which key is of another type; the server does not.
+// named adds to an error of the server which key has another type.
 func (p *protocol) named(ctx context.Context, err error) error {
 	var reply *rueidis.RedisError
 	if !errors.As(err, &reply) || !strings.HasPrefix(reply.Error(), "WRONGTYPE") {
@@ -21,7 +21,7 @@ func (p *protocol) named(ctx context.Context, err error) error {
 	for i, key := range p.on {
 		is, unasked := p.e.Redis.Do(ctx, p.e.Redis.B().Type().Key(key).Build()).ToString()
 		if unasked == nil && is != "none" && is != types[i] {
-			return fmt.Errorf("%q is a %s, and no %s: %w", key, is, types[i], err)
+			return fmt.Errorf("%q is a %s, not a %s: %w", key, is, types[i], err)
 		}
 	}
 	return err

@@ -28,16 +28,16 @@ var (
 	waitersScript = scripts.Must(lua, "lua/waiters.lua")
 )
 
-// aliveMillis is for how long a process counts as alive that has said so.
+// aliveMillis is the time for which a process counts as alive after a report.
 var aliveMillis = strconv.FormatInt(core.Millis(locking.Alive), 10)
 
-// tombstoneMillis is how long a tombstone stands.
+// tombstoneMillis is the time to live of a tombstone.
 var tombstoneMillis = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 // kindFair is the kind of its holds, unless another object is made of them.
 const kindFair = "fair"
 
-// protocol is the fair lock of one name, as the server sees it.
+// protocol is the fair lock of one name on the server.
 type protocol struct {
 	e     *locking.Engine
 	kind  string
@@ -45,7 +45,7 @@ type protocol struct {
 	on    []string // the keys of most scripts: the lock, its queue, deadlines and processes; then the tombstones
 	told  string   // channel of Redisson's waiters, without the owner
 	turns string   // channel of ours, without the client
-	own   string   // that of this client
+	own   string   // channel of this client
 	token string   // key of the fencing counter; "": no tokens are wanted
 }
 
@@ -62,7 +62,7 @@ func newProtocol(e *locking.Engine, mapped string) *protocol {
 	}
 }
 
-// four returns the keys of what does not look at tombstones, with more behind them.
+// four returns the keys of scripts that do not read tombstones, and more after them.
 func (p *protocol) four(more ...string) []string { return append(p.on[:4:4], more...) }
 
 func (p *protocol) Key() core.Key { return core.Key{Kind: p.kind, Name: p.name} }
@@ -77,7 +77,7 @@ func (p *protocol) Turns() string { return p.own }
 
 func (p *protocol) Told(owner string) string { return p.told + ":" + owner }
 
-// Wake trusts nobody: what is published on a channel may be anything.
+// Wake checks the payload, because any client may publish anything on a channel.
 func (p *protocol) Wake(payload string) string {
 	if !strings.HasPrefix(payload, p.e.IDs.Client()+":") || !ours(payload) {
 		return ""
@@ -85,7 +85,7 @@ func (p *protocol) Wake(payload string) string {
 	return payload
 }
 
-// ours tells an owner of this library from one of Redisson's, as queue.lua does.
+// ours tells an owner of this library from an owner of Redisson, as queue.lua does.
 func ours(owner string) bool {
 	if len(owner) != ownerLength {
 		return false
@@ -130,7 +130,7 @@ func (p *protocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, e
 	return p.tried(answer)
 }
 
-// seen returns the argument of what may raise the counter of fencing tokens.
+// seen returns the argument of scripts that may raise the counter of fencing tokens.
 func (p *protocol) seen() []string {
 	if p.token == "" {
 		return nil
@@ -138,8 +138,7 @@ func (p *protocol) seen() []string {
 	return []string{p.e.HighestToken(p.name)}
 }
 
-// leastSlack is how much later than Redisson's clocks need a deadline is, at
-// first.
+// leastSlack is how much later a deadline is than Redisson's clocks need it, at first.
 const leastSlack = 10 * time.Second
 
 func (p *protocol) slack(d time.Duration) string {
@@ -178,13 +177,13 @@ func (p *protocol) tried(answer send.Answer) (locking.Tried, error) {
 	return t, nil
 }
 
-// telling returns the arguments of what tells the front of the queue.
+// telling returns the arguments of scripts that notify the front of the queue.
 func (p *protocol) telling() []string {
 	return []string{p.e.Publish(), p.proof(), p.told, p.turns}
 }
 
-// proof returns what it proves that nobody hears: nothing, that nobody is there, or that
-// only with what the server that has the slot has seen.
+// proof returns what a missing listener proves: nothing ("0"), that the process has died ("1"), or
+// that only together with what the node that has the slot has seen ("2").
 func (p *protocol) proof() string {
 	switch {
 	case !p.e.CountsAll():

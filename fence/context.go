@@ -2,18 +2,15 @@ package fence
 
 import "context"
 
-// NewContext returns a child of ctx that carries t. The contexts of a fenced
-// lock's hold carry the hold's; this is for a token that came another way, such
-// as by a header.
+// NewContext returns a child of ctx that carries t. The contexts of a fenced lock's hold carry the
+// hold's token. NewContext is for a token from elsewhere, such as from a header.
 func NewContext(ctx context.Context, t Token) context.Context { return &carrier{ctx, t} }
 
-// FromContext returns the innermost token that ctx carries. It stays when its hold has
-// ended: what is written late must be refused for its number, not for the lack
-// of one.
+// FromContext returns the innermost token that ctx carries. The context still carries it after its
+// hold has ended: late writes must be refused by their number, not for the lack of one.
 func FromContext(ctx context.Context) (Token, bool) { return carried(ctx, wanted{}) }
 
-// OfLock returns the innermost token of that lock that ctx carries, for work that is
-// done under several.
+// OfLock returns the innermost token of that lock that ctx carries, for work under several locks.
 func OfLock(ctx context.Context, lock string) (Token, bool) { return carried(ctx, wanted{lock}) }
 
 func carried(ctx context.Context, key wanted) (Token, bool) {

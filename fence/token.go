@@ -10,26 +10,26 @@ import (
 )
 
 var (
-	// ErrMalformed says that a text, a name or a number makes no token.
+	// ErrMalformed says that a text, a name or a number is not a valid token.
 	ErrMalformed = errors.New("not a fencing token")
 
-	// ErrOtherLock says that two tokens are of different locks, so that neither
-	// is older.
+	// ErrOtherLock says that two tokens are of different locks, so that neither is older.
 	ErrOtherLock = errors.New("the fencing token is of another lock")
 )
 
-// Token is the fencing token of one hold: the lock's name, and a number that is
-// higher than those of all holds before. The zero Token is none. Tokens are
-// compared with [Token.Compare]; == says whether they are the same.
+// Token is the fencing token of one hold: the lock's name, and a number that is higher than those
+// of all holds before. The zero Token is no token. [Token.Compare] compares tokens; == tells
+// whether they are the same.
 type Token struct {
 	lock   string
 	number int64
 	owner  string
 }
 
-// New returns the token of a lock with a number that was learnt elsewhere, such as
-// from Redisson's RFencedLock. What a hold of this library has, its Fence says.
-// ErrMalformed: the name is empty, or the number not positive.
+// New returns the token of a lock with a number from elsewhere, such as from Redisson's
+// RFencedLock. The Fence method of a hold returns the hold's own token.
+//
+// Errors: ErrMalformed if the name is empty, or the number not positive.
 func New(lock string, number int64) (Token, error) {
 	switch {
 	case lock == "":
@@ -40,8 +40,8 @@ func New(lock string, number int64) (Token, error) {
 	return Token{lock: lock, number: number}, nil
 }
 
-// By returns t with who holds the lock: a text that tells holders apart. A guard that
-// meets a number twice refuses it from another owner.
+// By returns t with its owner: a text that tells holders apart. A guard that gets one number twice
+// refuses it from another owner.
 func (t Token) By(owner string) Token {
 	t.owner = owner
 	return t
@@ -50,17 +50,17 @@ func (t Token) By(owner string) Token {
 // Lock returns the name of the lock.
 func (t Token) Lock() string { return t.lock }
 
-// Number rises from hold to hold. It is 0 for the zero Token.
+// Number returns the number, which rises from hold to hold. It is 0 for the zero Token.
 func (t Token) Number() int64 { return t.number }
 
-// Owner returns who holds the lock, "" where that is not known.
+// Owner returns the owner of the hold, "" if it is not known.
 func (t Token) Owner() string { return t.owner }
 
-// IsZero reports whether t is no token.
+// IsZero reports whether t is the zero Token.
 func (t Token) IsZero() bool { return t == Token{} }
 
-// Compare is negative if t is older than u, 0 if their numbers are the same, and
-// else positive. ErrOtherLock: they are of different locks.
+// Compare returns a negative number if t is older than u, 0 if their numbers are the same, and else
+// a positive number. It returns ErrOtherLock if they are of different locks.
 func (t Token) Compare(u Token) (int, error) {
 	if t.lock != u.lock {
 		return 0, fmt.Errorf("%w: %q and %q", ErrOtherLock, t.lock, u.lock)
@@ -68,9 +68,9 @@ func (t Token) Compare(u Token) (int, error) {
 	return cmp.Compare(t.number, u.number), nil
 }
 
-// String returns the text of the token: "<number>;lock=<name>;owner=<owner>", names as
-// in the query of a URL, without the owner where that is not known; "" for the
-// zero Token. It fits into a header.
+// String returns the text of the token: "<number>;lock=<name>;owner=<owner>", names as in the query
+// of a URL, without the owner if it is not known; "" for the zero Token. The text can be used in a
+// header.
 func (t Token) String() string {
 	if t.IsZero() {
 		return ""
@@ -82,7 +82,7 @@ func (t Token) String() string {
 	return text
 }
 
-// Parse reads what String writes, and nothing else: ErrMalformed.
+// Parse reads the text that String writes. For any other text it returns ErrMalformed.
 func Parse(text string) (Token, error) {
 	parts := strings.Split(text, ";")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -102,7 +102,7 @@ func Parse(text string) (Token, error) {
 	return t, nil
 }
 
-// part returns the value behind its key, "" if it is not there.
+// part returns the value after its key, "" if the key is not there.
 func part(text, key string) string {
 	value, ok := strings.CutPrefix(text, key)
 	if !ok {

@@ -16,10 +16,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Barrier is a handle on the barrier of one name: a place where so many parties
-// wait for each other, again and again. It holds nothing, so it may be used by any
-// number of goroutines, and any number of handles on one name are the same
-// barrier.
+// Barrier is a handle on the barrier of one name: a place where a number of parties wait for each
+// other, again and again. It has no state. Any number of goroutines may use it, and all handles on
+// one name are the same barrier.
 type Barrier struct {
 	h       *barriers
 	of      *site
@@ -51,33 +50,35 @@ func NewBarrier(c Client, name string, parties int, opts ...BarrierOption) *Barr
 // Name returns the name that the handle was made with, before any mapping.
 func (b *Barrier) Name() string { return b.name }
 
-// Parties returns how many have to arrive.
+// Parties returns the number of parties that have to arrive.
 func (b *Barrier) Parties() int { return b.parties }
 
-// Await arrives at the barrier and waits until all parties have. It returns how
-// many had arrived before: 0 for the first, one less than there are for the last.
-// Then the barrier is as it was, for the next generation.
+// Await arrives at the barrier and waits until all parties have arrived. It returns how many had
+// arrived before: 0 for the first, one less than the number of parties for the last. Then the
+// barrier is ready for the next generation.
 //
-// All parties of a generation pass, or none: if one of them gives up, since its
-// context ends or its client closes, or dies, which is seen when its lease ends (a
-// watchdog timeout), Await is [ErrBroken] for all of them. The next that arrives
-// begins a new generation. A party whose context ends learns what became of its
-// generation within two seconds, and passes if all had arrived by then. Else its
-// error wraps the context's, and ErrBroken, or [ErrOutcomeUnknown] if the server does not
-// answer. The context's error alone says that the party never arrived.
+// All parties of a generation pass, or none. If one of them gives up, Await returns [ErrBroken] for
+// all of them. A party gives up when its context ends, its client closes, or it dies, which is
+// detected when its lease ends (a watchdog timeout). The next party that arrives begins a new
+// generation.
 //
-// A party is renewed while it waits. It sleeps until the end of its generation is
-// announced, until a lease of another one ends, or for 5 s at most. A server that
-// does not answer is waited for up to a watchdog timeout, and while the slot moves
-// for as long as ctx lasts.
+// A party whose context ends learns the outcome of its generation within two seconds, and passes if
+// all had arrived by then. Else its error wraps the context's, and ErrBroken, or
+// [ErrOutcomeUnknown] if the server does not answer. The context's error alone says that the party
+// never arrived.
 //
-// Cost: one script call to arrive; one for all of a process when a generation
-// ends. A process that waits has one subscription per name.
-// Wire: hash name; zsets {name}:waiting and {name}:opened; {name}:arrival:<party>;
-// the generation that ended on rueidisson_barrier__channel:{name}.
-// Errors: ErrBroken; [ErrInvalidArgument], also if others wait there for another number of
-// parties, which it tells; ErrOutcomeUnknown; ctx's error and cause; [ErrClosed]; Redis'
-// and the network's. Source: ours; Redisson has none.
+// The client renews a party while it waits. The party sleeps until the end of its generation is
+// announced, until another party's lease ends, or for 5 s at most. If the server does not answer,
+// it waits for up to a watchdog timeout. During a slot migration it waits for as long as ctx lasts.
+//
+// Cost: one script call to arrive; one for all of a process when a generation ends. A process that
+// waits has one subscription per name.
+// Wire: hash name; zsets {name}:waiting and {name}:opened; {name}:arrival:<party>; the generation
+// that ended on rueidisson_barrier__channel:{name}.
+// Errors: ErrBroken; [ErrInvalidArgument], also if others wait there for another number of parties,
+// which it names; ErrOutcomeUnknown; ctx's error and cause; [ErrClosed]; those of Redis and of the
+// network.
+// Source: ours; Redisson has none.
 func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	err = b.usable(ctx)
 	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.participant()) }) {
@@ -89,29 +90,32 @@ func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	return before, nil
 }
 
-// participant returns one that is about to arrive.
+// participant returns a participant that is about to arrive.
 func (b *Barrier) participant() *participant {
 	return &participant{h: b.h, of: b.of, id: b.h.e.IDs.Private(), parties: b.parties, action: b.action, opens: b.action != nil}
 }
 
-// Waiting returns how many parties wait at the barrier: 0 also if it is not there. One
-// that died counts until its lease ends.
+// Waiting returns how many parties wait at the barrier: 0 also if it does not exist. A party that
+// died counts until its lease ends. ctx bounds the round trip.
 //
-// Cost: one script call, which only reads. Errors: [ErrInvalidArgument]; ctx's error and cause;
-// [ErrClosed]; Redis' and the network's. Source: ours; a CyclicBarrier of Java has
-// getNumberWaiting.
+// Cost: one script call, which only reads.
+// Errors: [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; those of Redis and of the
+// network.
+// Source: ours; a CyclicBarrier of Java has getNumberWaiting.
 func (b *Barrier) Waiting(ctx context.Context) (int, error) {
 	_, n, err := b.look(ctx)
 	return n, b.failed("look at", err)
 }
 
-// Reset breaks the present generation, and reports whether it did: Await is [ErrBroken]
-// for those who wait, and the next that arrives begins a new generation. If nobody waits,
-// it does nothing. A generation that ends by itself meanwhile is left alone.
+// Reset breaks the present generation, and reports whether it did: Await returns [ErrBroken] to its
+// waiters, and the next party that arrives begins a new generation. Without waiters it does
+// nothing. A generation that ends meanwhile is not broken.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: two script calls, one if nobody waits. Wire: the generation on
-// rueidisson_barrier__channel:{name}. Errors: as [Barrier.Waiting]; [ErrOutcomeUnknown].
+//
+// Cost: two script calls, one without waiters.
+// Wire: the generation on rueidisson_barrier__channel:{name}.
+// Errors: as [Barrier.Waiting]; [ErrOutcomeUnknown].
 // Source: ours; a CyclicBarrier of Java has reset.
 func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 	generation, n, err := b.look(ctx)
@@ -150,7 +154,7 @@ func (b *Barrier) look(ctx context.Context) (generation string, n int, err error
 	return decimal(said[0]), int(said[1]), nil
 }
 
-// failed names the operation and the barrier, and tells the observer.
+// failed adds the operation and the barrier to err, and notifies the observer.
 func (b *Barrier) failed(op string, err error) error {
 	b.h.e.Outcome(barrierLabel, b.of.key, op, err)
 	return object.Failed(op, "barrier", b.name, object.Typed(b.of.key, err))
@@ -158,14 +162,14 @@ func (b *Barrier) failed(op string, err error) error {
 
 func (b *Barrier) usable(ctx context.Context) error { return object.Usable(ctx, b.h.e, b.bad) }
 
-// site is one barrier as the server sees it.
+// site is one barrier on the server.
 type site struct{ key, channel, waiting, opened string }
 
 func newSite(mapped string) *site {
 	return &site{mapped, keys.BarrierChannel(mapped), keys.BarrierWaiting(mapped), keys.BarrierOpened(mapped)}
 }
 
-// barriers is what the barriers of one client have in common.
+// barriers is shared by the barriers of one client.
 type barriers struct {
 	e       *locking.Engine
 	places  places.Places[string, *waiters]
@@ -174,7 +178,7 @@ type barriers struct {
 
 type barriersKey struct{}
 
-// barrierLabel is what the observer calls a barrier.
+// barrierLabel is the name of a barrier for the observer.
 const barrierLabel = "barrier"
 
 // barrierProtocol waits at a barrier, for the end of one's generation.
@@ -187,7 +191,7 @@ func (n *barrierProtocol) key() core.Key { return core.Key{Kind: barrierLabel, N
 
 func (n *barrierProtocol) channel() string { return n.of.channel }
 
-// look ends the wait of those whose generation is over.
+// look ends the waits whose generation is over.
 func (n *barrierProtocol) look(ctx context.Context, g *waiters) (verdict, time.Duration, error) {
 	of := g.generations()
 	got, err := n.h.e.Run(ctx, watchScript, []string{n.of.key, n.of.waiting, n.of.opened}, append(n.h.args(n.of), of...))
@@ -216,7 +220,7 @@ func (n *barrierProtocol) look(ctx context.Context, g *waiters) (verdict, time.D
 	}, left(said[0]), nil
 }
 
-// left returns how long until the first lease ends.
+// left returns the time until the first lease ends.
 func left(ms int64) time.Duration {
 	if ms < 0 {
 		return -1

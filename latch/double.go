@@ -16,9 +16,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// DoubleBarrier is a handle on the double barrier of one name: parties begin work
-// together, and end it together. It holds nothing, so it may be used by any number of
-// goroutines, and any number of handles on one name are the same double barrier.
+// DoubleBarrier is a handle on the double barrier of one name: parties begin work together, and end
+// it together. It has no state. Any number of goroutines may use it, and all handles on one name
+// are the same double barrier.
 type DoubleBarrier struct{ b *Barrier }
 
 // NewDoubleBarrier returns a handle. Programs outside of this module call
@@ -31,22 +31,22 @@ func NewDoubleBarrier(c Client, name string, parties int) *DoubleBarrier {
 // Name returns the name that the handle was made with, before any mapping.
 func (d *DoubleBarrier) Name() string { return d.b.name }
 
-// Parties returns how many have to enter.
+// Parties returns the number of parties that have to enter.
 func (d *DoubleBarrier) Parties() int { return d.b.parties }
 
-// Enter arrives and waits until all parties have, as [Barrier.Await] does. The party is
-// a member then, until [Member.Leave] or until its lease ends. Parties that arrive while
-// members are inside enter as a generation of their own.
+// Enter arrives and waits until all parties have arrived, as [Barrier.Await] does; ctx bounds the
+// wait. The party is a member then, until [Member.Leave] or until its lease ends. Parties that
+// arrive while members are inside enter as a generation of their own.
 //
-// A name is for Enter, or for [Barrier.Await]. In a generation with parties of both, Enter
+// Use a name either for Enter or for [Barrier.Await]. In a generation with parties of both, Enter
 // may return [ErrLost], and Leave may wait until a lease ends.
 //
-// Cost: one script call to arrive, one when the generation ends, shared by all of a
-// process, and one to become a member; one more for the last party. A member is renewed
-// at a third of the watchdog timeout. Wire: as of Barrier.Await; zset
-// {name}:inside:<generation>, party -> end of its lease.
-// Errors: as Barrier.Await; [ErrLost] if this process learned of the opening after the
-// lease of its party had ended.
+// Cost: one script call to arrive, one when the generation ends, shared by all of a process, and
+// one to become a member; one more for the last party. A member is renewed at a third of the
+// watchdog timeout.
+// Wire: as for Barrier.Await; zset {name}:inside:<generation>, party -> end of its lease.
+// Errors: as Barrier.Await; [ErrLost] if this process learned of the opening after the lease of its
+// party had ended.
 // Source: the double barriers of Curator and etcd; Redisson has none.
 func (d *DoubleBarrier) Enter(ctx context.Context) (*Member, error) {
 	err := d.b.usable(ctx)
@@ -77,20 +77,20 @@ type Member struct {
 	owner string // "<generation>/<party>"
 	grant *lease.Grant
 
-	leaving chan struct{} // has a token while one says that it leaves
+	leaving chan struct{} // has a token while a Leave calls the server
 
 	mu    sync.Mutex
 	left  bool
 	until time.Time // until when its lease could be trusted as it left
-	doubt bool      // what was said of that may have been heard, and was not answered
+	doubt bool      // a call of Leave may have arrived, and was not answered
 	gone  bool      // the server heard of it before its lease ended
 	late  error     // why it had ended before it left
-	cause error     // why it ended without our doing
+	cause error     // why it ended without a Leave
 	lost  chan struct{}
 }
 
-// begin renews the lease of a party whose generation has opened, and so learns until
-// when it may be trusted.
+// begin renews the lease of a party whose generation has opened, and so learns how long it is
+// trusted.
 func (m *Member) begin(ctx context.Context) error {
 	e, as := m.d.b.h.e, (*membership)(m)
 	lease := e.WatchdogTimeout
@@ -113,8 +113,8 @@ func (m *Member) begin(ctx context.Context) error {
 	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrOutcomeUnknown, err)
 }
 
-// Err returns nil while the others wait for this member when they leave, and else why not:
-// [ErrLost], or [ErrClosed]. It compares the clocks at each call, and asks nobody.
+// Err returns nil while the others wait for this member when they leave. Else it returns why not:
+// [ErrLost], or [ErrClosed]. It compares the clocks at each call, and does no I/O.
 func (m *Member) Err() error {
 	if left, err := m.ended(); left || err != nil {
 		return err
@@ -122,12 +122,12 @@ func (m *Member) Err() error {
 	if err := m.grant.Err(); err != nil {
 		return err
 	}
-	_, err := m.ended() // closed, perhaps
+	_, err := m.ended() // the client may have been closed
 	return err
 }
 
-// ended reports whether the member has left, and why it has ended without that, as far as
-// it was told. When the server has not answered a Leave until the lease was over, nobody knows
+// ended reports whether the member has left, and why it has ended without that, as far as it is
+// known here. If the server has not answered a Leave until the lease was over, it is unknown
 // whether the others waited.
 func (m *Member) ended() (left bool, err error) {
 	m.mu.Lock()
@@ -145,22 +145,23 @@ func (m *Member) ended() (left bool, err error) {
 // closes. [Member.Err] then says which.
 func (m *Member) Lost() <-chan struct{} { return m.lost }
 
-// Leave says that this member has done its work, and waits until all others of its
-// generation have said so or have died. A member that died is seen when its lease ends.
-// That it leaves is said also if ctx ends, which ends the wait only: Leave may be called
-// again, to go on waiting. It ends at most 250 ms after ctx.
+// Leave reports that this member has done its work, and waits until all others of its generation
+// have left or have died. A member that died is detected when its lease ends. The end of ctx ends
+// only the wait, not the report: Leave may be called again, to continue waiting. It returns at most
+// 250 ms after ctx ends.
 //
-// A waiter sleeps until the last member has left, until the first lease ends, or for 5 s
-// at most. A server that does not answer is waited for up to a watchdog timeout.
+// A waiter sleeps until the last member has left, until the first lease ends, or for 5 s at most.
+// If the server does not answer, it waits for up to a watchdog timeout.
 //
-// Cost: one script call to leave. One that waits makes another at once, and one when the
-// last member has left; those of a process share both. Wire: ZREM {name}:inside:<generation>; the generation on
-// rueidisson_barrier__channel:{name}.
-// Errors: ctx's error and cause; [ErrLost] if the lease had ended, so that the others may
-// have left before, or the server did not answer until the lease had ended, so that nobody knows;
-// [ErrInvalidArgument] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or
-// not by the time that ctx ended, when the client goes on until it does or the lease ends; [ErrClosed];
-// Redis' and the network's. Source: the double barriers of Curator and etcd.
+// Cost: one script call to leave. A waiter makes another at once, and one when the last member has
+// left; the waiters of a process share both.
+// Wire: ZREM {name}:inside:<generation>; the generation on rueidisson_barrier__channel:{name}.
+// Errors: ctx's error and cause; [ErrLost] if the lease had ended, so that the others may have left
+// before, or if the server did not answer until the lease had ended, when that is unknown;
+// [ErrInvalidArgument] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or not
+// before ctx ended, when the client continues until it does or the lease ends; [ErrClosed]; those
+// of Redis and of the network.
+// Source: the double barriers of Curator and etcd.
 func (m *Member) Leave(ctx context.Context) (err error) {
 	if ctx == nil {
 		return m.d.b.failed("leave", object.CheckContext(ctx))
@@ -177,16 +178,16 @@ func (m *Member) leave(ctx context.Context) error {
 		inside, err = m.say(ctx)
 		return err
 	})
-	if err != nil || inside == 0 { // which is not looked at while it goes on
+	if err != nil || inside == 0 { // inside is not valid while the report is deferred
 		return err
 	}
 	generation, _, _ := strings.Cut(m.owner, "/")
 	return await(ctx, &m.d.b.h.insides, m.d.b.of.key, generation)
 }
 
-// say tells the server that the member leaves, and returns how many are inside still. One
-// Leave at a time does, so that the others know what the first has learned. One whose ctx
-// ends before its turn leaves it to that.
+// say tells the server that the member leaves, and returns how many members are still inside. One
+// Leave at a time does, so that the others know what the first has learned. A Leave whose ctx ends
+// before its turn does not call the server.
 func (m *Member) say(ctx context.Context) (inside int64, err error) {
 	select {
 	case m.leaving <- struct{}{}:
@@ -229,14 +230,14 @@ func (m *Member) finish() (late error) {
 		m.late = late // why the others may have left before this member
 		m.mu.Unlock()
 		if !errors.Is(late, watchdog.ErrGone) {
-			m.grant.GiveBackLater() // a renewal without an answer may have lengthened the lease
+			m.grant.GiveBackLater() // a renewal without an answer may have extended the lease
 		}
 	}
 	return late
 }
 
-// heard notes what the server said when it was told that the member leaves: whether that
-// was inside still. It returns why the others may have left before.
+// heard records the answer to a Leave: was says whether the member was still inside. It returns why
+// the others may have left before.
 func (m *Member) heard(was, replayed bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -250,13 +251,13 @@ func (m *Member) heard(was, replayed bool) error {
 	return m.late
 }
 
-// depart says that the member leaves.
+// depart tells the server that the member leaves.
 func (m *Member) depart(ctx context.Context) (said []int64, replayed bool, err error) {
 	generation, id, _ := strings.Cut(m.owner, "/")
 	return m.d.b.h.depart(ctx, m.d.b.of, generation, id)
 }
 
-// depart says that a party leaves the inside of a generation.
+// depart removes a party from the inside of a generation.
 func (h *barriers) depart(ctx context.Context, of *site, generation, id string) (said []int64, replayed bool, err error) {
 	got, err := h.e.Run(ctx, departScript, []string{keys.BarrierInside(of.key, generation)}, []string{of.channel, h.e.Publish(), id, generation})
 	if err == nil {
@@ -267,22 +268,22 @@ func (h *barriers) depart(ctx context.Context, of *site, generation, id string) 
 	return said, got.Replayed, err
 }
 
-// membership is the member as its lease sees it.
+// membership is the member as the holder of its lease.
 type membership Member
 
 // Key returns the kind and the mapped name.
 func (m *membership) Key() core.Key { return core.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
 
-// Renewal returns that of all members.
+// Renewal returns the renewal of all members.
 func (m *membership) Renewal() *lease.Renewal { return memberRenewal }
 
-// GiveBack leaves.
+// GiveBack makes the member leave.
 func (m *membership) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
 	said, replayed, err := (*Member)(m).depart(ctx)
 	if err != nil {
 		return lease.Released{}, err
 	}
-	_ = (*Member)(m).heard(said[0] == 1, replayed) // [Member.Err] says it
+	_ = (*Member)(m).heard(said[0] == 1, replayed) // [Member.Err] returns it
 	return lease.Released{Held: said[0] == 1}, nil
 }
 
@@ -296,7 +297,7 @@ func (m *membership) Ended(cause error) {
 	}
 }
 
-// memberRenewal is how the leases of members are lengthened.
+// memberRenewal extends the leases of members.
 var memberRenewal = &lease.Renewal{
 	Script: keepWaitingScript,
 	Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
@@ -305,7 +306,7 @@ var memberRenewal = &lease.Renewal{
 	},
 }
 
-// insideProtocol has members that leave wait until no member of their generation is inside.
+// insideProtocol lets members that leave wait until no member of their generation is inside.
 type insideProtocol struct {
 	h  *barriers
 	of *site
@@ -315,7 +316,7 @@ func (l *insideProtocol) key() core.Key { return core.Key{Kind: barrierLabel, Na
 
 func (l *insideProtocol) channel() string { return l.of.channel }
 
-// look ends the wait of those whose generation has left.
+// look ends the waits whose generation has left.
 func (l *insideProtocol) look(ctx context.Context, g *waiters) (verdict, time.Duration, error) {
 	of := g.generations()
 	on := make([]string, len(of))

@@ -12,8 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// send makes one exchange about a latch. Each call has its own outcome, so it
-// returns no error for all.
+// send makes one exchange about a latch. Each call has its own outcome, so it returns no error for
+// all.
 func (h *shared) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
 		if b = combine.Of(b, counts, answer{err: ErrClosed}); len(b) == 0 {
@@ -28,7 +28,7 @@ func (h *shared) send(_ string, flight int, b batch) error {
 	return nil
 }
 
-// counts is for what still goes out while the client closes.
+// counts reports whether a request is still sent while the client closes.
 func counts(a *ask) bool { return a.kind == down }
 
 // down counts down for several callers.
@@ -57,8 +57,8 @@ func (h *shared) down(flight int, b batch) {
 	}
 }
 
-// countDown makes the call. The client goes on with a count down that was not
-// answered: the same request again finds its answer, or is done then.
+// countDown makes the call. The client repeats a count down that was not answered: the same request
+// again finds its answer, or is done then.
 func (h *shared) countDown(of *names, flight int, runs []run) ([]int64, error) {
 	said, err := h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
 		args := append(h.e.Preamble(r, of.channel), "0")
@@ -81,7 +81,8 @@ func (h *shared) countDown(of *names, flight int, runs []run) ([]int64, error) {
 	return said, err
 }
 
-// late returns what is said to the server of a count down that it did not take at once.
+// late returns the request that is sent later for a count down that the server did not accept at
+// once.
 func (h *shared) late(of *names, runs int, args []string) func(ctx context.Context, r send.Request) error {
 	return func(ctx context.Context, r send.Request) error {
 		late := slices.Clone(args)
@@ -94,10 +95,10 @@ func (h *shared) late(of *names, runs int, args []string) func(ctx context.Conte
 	}
 }
 
-// errTooLate is one that the client gives up for.
-var errTooLate = fmt.Errorf("%w: it came too late, for a latch of which nobody knows when it was armed", ErrInvalidArgument)
+// errTooLate is the error of a count down that the client gives up.
+var errTooLate = fmt.Errorf("%w: it came too late: the time when the latch was armed is unknown", ErrInvalidArgument)
 
-// counted returns an error unless down.lua said a number of each run.
+// counted returns an error unless down.lua returned a number for each run.
 func counted(said []int64, runs int) error {
 	switch {
 	case len(said) == runs+1 && said[runs] == -1:
@@ -108,11 +109,11 @@ func counted(said []int64, runs int) error {
 	return nil
 }
 
-// ageAt is where the arguments of down.lua have the age of the request.
+// ageAt is the index of the age of the request in the arguments of down.lua.
 const ageAt = 4
 
-// countDownOnce counts down, unless the server knows the request already. Its caller goes
-// on with it, so the client does not.
+// countDownOnce counts down, unless the server knows the request already. The client does not
+// repeat it, because its caller does.
 func (h *shared) countDownOnce(ctx context.Context, of *names, request send.CallerRequest) (left int64, err error) {
 	got, err := h.e.Run(context.WithoutCancel(ctx), downOnceScript,
 		[]string{of.key, keys.CallerRequest(of.key, request.ID), of.opened, of.parties, of.armed},
@@ -131,7 +132,7 @@ func (h *shared) numbers(ctx context.Context, op send.Operation, r send.Request,
 	return got.AsIntSlice()
 }
 
-// single returns a request that goes by itself.
+// single makes a request that is sent alone.
 func (h *shared) single(flight int, a *ask) (got answer) {
 	of := a.of
 	got.n, got.err = send.Only(h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {

@@ -16,12 +16,11 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// most is what a latch can be armed with.
+// most is the largest count of a latch.
 const most = math.MaxInt32
 
-// Latch is a handle on the latch of one name. It holds nothing, so it may be
-// used by any number of goroutines, and any number of handles on one name are the
-// same latch.
+// Latch is a handle on the latch of one name. It has no state. Any number of goroutines may use it,
+// and all handles on one name are the same latch.
 type Latch struct {
 	h    *shared
 	of   *names
@@ -41,16 +40,19 @@ func New(c Client, name string) *Latch {
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Latch) Name() string { return l.name }
 
-// TrySetCount arms the latch with n count downs, unless it is armed already, and
-// reports whether it did. Parties that have counted down once may do so again. With
-// [WithTTL] the latch opens by itself. Nobody is told then: those who wait in Go
-// wake up at that time, and those in Java at their timeouts.
+// TrySetCount arms the latch with n count downs, unless it is armed already, and reports whether it
+// did. Parties that have counted down once may do so again. With [WithTTL] the latch opens
+// automatically. There is no message then: waiters in Go wake up at that time, and waiters in Java
+// at their timeouts.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one script call. Wire: SET name n; 1 on the latch's channel; SET
-// rueidisson_armed:{name}, DEL rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s
-// to live. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the
-// network's. Source: RCountDownLatch.trySetCount.
+//
+// Cost: one script call.
+// Wire: SET name n; 1 on the latch's channel; SET rueidisson_armed:{name}, DEL
+// rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
+// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
+// network.
+// Source: RCountDownLatch.trySetCount.
 func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := object.Options(setConfig{}, opts, SetOption.applySet)
 	if err == nil {
@@ -66,28 +68,29 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 	return did == 1, l.failed("arm", err)
 }
 
-// CountDown counts down, and returns what is left. At 0 those who wait pass; one
-// that finds the latch open changes nothing. It runs to its end also if ctx ends,
-// whose values it keeps.
+// CountDown counts down, and returns the rest of the count. At 0 the waiters pass. A count down of
+// an open latch changes nothing. It completes also if ctx ends, and keeps the values of ctx.
 //
-// After [ErrOutcomeUnknown] the client goes on until the count down is done, once, for up to
-// 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
-// (a full one, a slot that moves) or is not reached, it goes on for as long as it
-// lives: do not call again. A latch that was armed since is left alone. Where Redisson armed
-// the latch, nothing tells when, and the client gives a deferred count down up after 45 s.
-// After the server's clock went back it gives up one of which nothing tells whether it is of this arming: that is an
-// [ErrInvalidArgument] if the caller waits for it still, and it has not counted.
-// What the client gives up at last it logs, and tells the observer.
+// After [ErrOutcomeUnknown] the client continues until the count down is done, once, for up to 45
+// s. After [ErrDeferred] it continues for as long as it lives: do not call again. CountDown returns
+// ErrDeferred if the server refuses for the moment (a full one, a slot migration) or cannot be
+// reached.
 //
-// With [WithRequestID] the caller may call again, also from another process, and it
-// counts once. The client does not go on by itself then.
+// A count down does not change a latch that was armed after it. If Redisson armed the latch, the
+// time of the arming is unknown, and the client gives a deferred count down up after 45 s. After
+// the server's clock was set back, it gives up a count down if it is unknown whether it belongs to
+// this arming. If the caller still waits, it gets [ErrInvalidArgument], and the count down has not
+// counted. The client logs the count downs that it gives up, and notifies the observer.
 //
-// Cost: one script call, shared with other count downs of this process on the
-// name.
-// Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and when in
+// With [WithRequestID] the caller may call again, also from another process, and the count down
+// counts once. Then the client does not repeat it automatically.
+//
+// Cost: one script call, shared with other count downs of this process on the name.
+// Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and the time in
 // rueidisson_opened:{name}, with 45 s to live; the lane of TrySetCount.
-// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the
-// network's. Source: RCountDownLatch.countDown.
+// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; those of Redis and
+// of the network.
+// Source: RCountDownLatch.countDown.
 func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64, err error) {
 	c, err := object.Options(countConfig{}, opts, CountOption.applyCount)
 	switch {
@@ -102,15 +105,15 @@ func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64,
 	return left, l.failed("count down", err)
 }
 
-// CountDownOnce is CountDown for a party, which counts once for each arming of
-// the latch: if it has counted already, it only learns what is left. So a party
-// whose process was started again does not count for another one. The latch is to
-// be armed by [Latch.TrySetCount]: an arming by Java does not make the parties
-// count anew, unless it is seen by a count that is above what it can be.
+// CountDownOnce is CountDown for a party, which counts once for each arming of the latch: if it has
+// counted already, it only gets the rest of the count. So a party whose process was started again
+// does not count for another one. Arm the latch by [Latch.TrySetCount]. After an arming by Java the
+// parties do not count anew, unless the arming is detected by a count that is higher than possible.
 //
-// Cost, errors and what an ErrOutcomeUnknown means: as [Latch.CountDown]; an empty
-// party is an [ErrInvalidArgument]. Wire: also hash rueidisson_parties:{name}, which goes
-// when the latch opens. Source: ours.
+// Cost, errors and the meaning of ErrOutcomeUnknown: as [Latch.CountDown]; an empty party returns
+// [ErrInvalidArgument].
+// Wire: also hash rueidisson_parties:{name}, which is deleted when the latch opens.
+// Source: ours.
 func (l *Latch) CountDownOnce(ctx context.Context, party string) (left int64, err error) {
 	if party == "" {
 		return 0, l.failed("count down", fmt.Errorf("%w: empty party", ErrInvalidArgument))
@@ -130,12 +133,12 @@ func (l *Latch) countDown(ctx context.Context, party string) (left int64, err er
 	return got.n, err
 }
 
-// Count returns what is left to count down: 0 if the latch is open, which is also
-// what one that was never armed is.
+// Count returns the rest of the count: 0 if the latch is open, also if it was never armed. ctx
+// bounds the round trip.
 //
-// Cost: one script call, which reads, and clears away the parties that an opening
-// by Java left. Errors: ctx's; [ErrInvalidArgument];
-// [ErrClosed]; Redis' and the network's. Source: RCountDownLatch.getCount.
+// Cost: one script call, which reads, and deletes parties that remain after an opening by Java.
+// Errors: ctx's; [ErrInvalidArgument]; [ErrClosed]; those of Redis and of the network.
+// Source: RCountDownLatch.getCount.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	err := l.usable(ctx)
 	var now state
@@ -145,21 +148,21 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return now.count, l.failed("look at", err)
 }
 
-// Await waits until the latch is open: at once, if nothing is left to count
-// down, or it was never armed. ctx bounds the wait. Who waits passes also if the
-// latch is armed again in the moment in which it opens, however late the message
-// comes, if it was opened by this library; an opening by Java that is followed at
-// once by an arming can be missed.
+// Await waits until the latch is open. It returns at once if the rest of the count is 0, or if the
+// latch was never armed. ctx bounds the wait. If this library opened the latch, a waiter passes
+// also if the latch is armed again at once, however late the message comes. A waiter can miss an
+// opening by Java that is followed at once by an arming.
 //
-// A waiter sleeps until the opening is announced, or for 5 s at most. A server
-// that does not answer, or that refuses for the moment, is waited for up to a
-// watchdog timeout, and while the slot moves for as long as ctx lasts.
+// A waiter sleeps until the opening is announced, or for 5 s at most. If the server does not
+// answer, or refuses for the moment, Await waits for up to a watchdog timeout. During a slot
+// migration it waits for as long as ctx lasts.
 //
-// Cost: one script call, that of [Latch.Count], for all of a process that begin to
-// wait at that moment; one for all of a process when the latch opens. A process
-// that waits has one subscription per name.
-// Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the
-// network's. Source: RCountDownLatch.await.
+// Cost: one script call, that of [Latch.Count], for all waiters of a process that begin at that
+// moment; one for all of a process when the latch opens. A process that waits has one subscription
+// per name.
+// Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis and of the
+// network.
+// Source: RCountDownLatch.await.
 func (l *Latch) Await(ctx context.Context) error {
 	err := l.usable(ctx)
 	if err == nil && !l.h.e.During(func() { err = await(ctx, &l.h.places, l.of.key, "") }) {
@@ -168,11 +171,11 @@ func (l *Latch) Await(ctx context.Context) error {
 	return l.failed("await", err)
 }
 
-// Delete forgets the latch, and reports whether it was armed. Who waits passes,
-// in Go and in Java.
+// Delete deletes the latch, and reports whether it was armed. Waiters pass, in Go and in Java.
 //
-// Cost and errors: as [Latch.TrySetCount]. Wire: DEL name; 1, then 0 on the
-// latch's channel. Source: RCountDownLatch.delete, which releases nobody.
+// Cost and errors: as [Latch.TrySetCount].
+// Wire: DEL name; 1, then 0 on the latch's channel.
+// Source: RCountDownLatch.delete, which releases no waiter.
 func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	err := l.usable(ctx)
 	var did int64
@@ -182,7 +185,7 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	return did == 1, l.failed("delete", err)
 }
 
-// ask makes a call that goes by itself. ctx bounds the wait for its answer.
+// ask makes a call of its own. ctx bounds the wait for its answer.
 func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
 	got, err := send.Writing(l.h.e.Sender, ctx, func() (answer, error) {
 		return l.h.table.Do(context.Background(), a.of.key, a)
@@ -193,19 +196,19 @@ func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
 // usable checks what every operation needs that ctx may end.
 func (l *Latch) usable(ctx context.Context) error { return object.Usable(ctx, l.h.e, l.bad) }
 
-// failed names the operation and the latch, and the key where that is the
-// trouble. It tells the observer.
+// failed adds the operation and the latch to err, and the key if the error is about the key. It
+// notifies the observer.
 func (l *Latch) failed(op string, err error) error {
 	l.h.e.Outcome(label, l.of.key, op, err)
 	return object.Failed(op, "latch", l.name, object.Typed(l.of.key, err))
 }
 
-// state is what a look found.
+// state is the result of a look.
 type state struct {
 	count  int64
-	opened int64 // when it opened last, µs of the server's clock; 0: nobody remembers
-	armed  int64 // when it was armed; 0: nobody knows
-	left   int64 // ms until it opens by itself; below 0: it does not
+	opened int64 // when it opened last, µs of the server's clock; 0: unknown
+	armed  int64 // when it was armed; 0: unknown
+	left   int64 // ms until it expires; below 0: it does not
 }
 
 func (h *shared) state(ctx context.Context, of *names) (state, error) {
@@ -229,15 +232,15 @@ type latchProtocol struct {
 	of *names
 }
 
-// label is what the observer calls a latch.
+// label is the name of a latch for the observer.
 const label = "latch"
 
 func (o *latchProtocol) key() core.Key { return core.Key{Kind: label, Name: o.of.key} }
 
 func (o *latchProtocol) channel() string { return o.of.channel }
 
-// look lets those pass who see that nothing is left, or that the latch has opened or its
-// time was over since their first look, though it is armed again.
+// look ends the waits of waiters for which the latch is open, or has opened or expired since their
+// first look, although it is armed again.
 func (o *latchProtocol) look(ctx context.Context, _ *waiters) (verdict, time.Duration, error) {
 	now, err := o.h.state(ctx, o.of)
 	if err != nil {

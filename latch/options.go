@@ -22,19 +22,20 @@ type barrierConfig struct {
 	action func(ctx context.Context) error
 }
 
-// WithAction has the last party of each generation run the action before any of them
-// passes, such as to merge what all have done. It runs once at most for a generation, in
-// the process of that party, whose handle says which action it is: give all handles the
-// same.
+// WithAction lets the last party of each generation run the action before any of them passes, such
+// as to merge their results. It runs at most once for a generation, in the process of that party.
+// The handle of that party has the action: give all handles the same one.
 //
-// If the action fails or panics, the generation breaks: Await of the last party returns
-// [ErrBroken] and the error of the action, Await of the others ErrBroken. So does it if
-// a party gives up or dies meanwhile, the last one included, though the action may have
-// been done then. Its context ends with that of the last party and with its lease. Parties that
+// If the action fails or panics, the generation breaks: Await of the last party returns [ErrBroken]
+// and the error of the action, Await of the others ErrBroken. The generation also breaks if a party
+// gives up or dies meanwhile, the last one included, although the action may have been done then.
+// The action's context ends with that of the last party and with its lease. Parties that arrive
+// meanwhile wait for the end of that generation, and belong to the next one.
 // arrive meanwhile wait for the end of that generation, and are of the next one.
 //
-// Cost: one script call more for the last party of a generation. A nil action is an
-// [ErrInvalidArgument]. Source: the barrier action of a CyclicBarrier of Java.
+// Cost: one more script call for the last party of a generation. A nil action returns
+// [ErrInvalidArgument].
+// Source: the barrier action of a CyclicBarrier of Java.
 func WithAction(action func(ctx context.Context) error) BarrierOption { return actionOption{action} }
 
 type actionOption struct {
@@ -53,19 +54,19 @@ type countConfig struct{ request send.CallerRequest }
 
 type setConfig struct{ ttl time.Duration }
 
-// WithRequestID lets a CountDown be called again, by the same or another process, such as
-// a job that is started anew: it counts once for each id, for as long as the server
-// remembers that, d, also if the latch was armed again since. A request that had not arrived yet
-// counts in whatever arming it finds: make the arming part of the id. An id that is empty
-// or has more than 256 bytes is an ErrInvalidArgument, and so is a d below 45 s or above 100 years.
+// WithRequestID lets a CountDown be called again, by the same or another process, such as a job
+// that is started anew. The count down counts once for each id, for as long as the server remembers
+// the id, d, also if the latch was armed again since. A request that had not arrived yet counts in
+// the arming that it finds: make the arming part of the id. An id that is empty or has more than
+// 256 bytes returns ErrInvalidArgument, and so does a d below 45 s or above 100 years.
 //
 // Cost: a script call of its own, and a key for each id. Wire: string
 // rueidisson_request:{name}:<id>, with d to live.
 func WithRequestID(id string, d time.Duration) CountOption { return requestOption{id, d} }
 
-// WithTTL lets the latch open by itself when d has passed, so that nobody waits for ever
-// for a party that died. Those who wait pass. It is counted in whole milliseconds,
-// rounded up. One below a millisecond or above 100 years is an ErrInvalidArgument.
+// WithTTL lets the latch open when d has passed, so that no waiter waits for ever for a party that
+// died. Waiters pass. d is counted in whole milliseconds, rounded up. A d below a millisecond or
+// above 100 years returns ErrInvalidArgument.
 func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
 
 type requestOption struct {

@@ -30,7 +30,7 @@ type participant struct {
 	lose context.CancelCauseFunc // ends its wait
 }
 
-// arrival is what the server made of one.
+// arrival is the result of an arrival on the server.
 type arrival struct {
 	generation string
 	state      int64
@@ -38,7 +38,7 @@ type arrival struct {
 	started    watchdog.Instant
 }
 
-// arrive asks until there is an answer: a second request finds the first one's.
+// arrive asks until there is an answer: a repeated request finds the result of the first one.
 func (p *participant) arrive(ctx context.Context) (at arrival, err error) {
 	err = p.h.e.Watch(ctx, wait.Watch{
 		Key: p.Key(),
@@ -53,8 +53,8 @@ func (p *participant) arrive(ctx context.Context) (at arrival, err error) {
 	return at, err
 }
 
-// enter arrives. While another party is about to open a generation that is full, it waits
-// for the end of that.
+// enter arrives. While another party is about to open a full generation, it waits for the end of
+// that.
 func (p *participant) enter(ctx context.Context) (arrival, error) {
 	for {
 		at, err := p.arrive(ctx)
@@ -93,8 +93,8 @@ func (p *participant) ask(ctx context.Context) (at arrival, err error) {
 	return arrival{decimal(said[0]), said[1], int(said[2]), got.Started}, nil
 }
 
-// open is for the last party: it runs the action under a lease that is renewed, and then
-// opens the generation. If the action fails, or panics, the generation breaks.
+// open is for the last party: it runs the action under a lease that is renewed, and then opens the
+// generation. If the action fails, or panics, the generation breaks.
 func (p *participant) open(ctx context.Context, at arrival) (before int, err error) {
 	outer := ctx
 	ctx, p.lose = context.WithCancelCause(ctx)
@@ -143,8 +143,8 @@ func (p *participant) pass(ctx context.Context) (arrival, error) {
 	return p.end(ctx, passScript, append(p.keys(), keys.BarrierInside(p.of.key, p.generation)), append(p.h.args(p.of), lease))
 }
 
-// wait waits for the end of the generation, under a lease that is renewed. It returns
-// how many parties had arrived before.
+// wait waits for the end of the generation, under a lease that is renewed. It returns how many
+// parties had arrived before.
 func (p *participant) wait(ctx context.Context, at arrival) (before int, err error) {
 	ctx, p.lose = context.WithCancelCause(ctx)
 	defer p.lose(nil)
@@ -161,8 +161,8 @@ func (p *participant) wait(ctx context.Context, at arrival) (before int, err err
 	}
 }
 
-// giveUp breaks the generation because of why, unless that is over: then it is
-// said how. All of a generation end alike.
+// giveUp breaks the generation because of why. If the generation is over, it returns its outcome
+// instead, which is the same for all parties.
 func (p *participant) giveUp(ctx context.Context, why error) (before int, err error) {
 	ctx = context.WithoutCancel(ctx)
 	bounded, cancel := context.WithCancel(ctx)
@@ -213,8 +213,8 @@ func (p *participant) Key() core.Key { return core.Key{Kind: barrierLabel, Name:
 // Renewal returns that of all parties.
 func (p *participant) Renewal() *lease.Renewal { return participantRenewal }
 
-// GiveBack leaves, also the inside of a double barrier: its generation may have opened, and its caller was told that
-// nobody knows.
+// GiveBack leaves, also the inside of a double barrier: its generation may have opened, although
+// its caller got ErrOutcomeUnknown.
 func (p *participant) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
 	at, err := p.leave(ctx)
 	if err == nil && p.inside && at.state != never {
@@ -226,7 +226,7 @@ func (p *participant) GiveBack(ctx context.Context, _ string) (lease.Released, e
 // Ended ends the wait: the lease is over, or the client closes.
 func (p *participant) Ended(cause error) { p.lose(cause) }
 
-// participantRenewal is how the leases of parties that wait are lengthened.
+// participantRenewal extends the leases of waiting parties.
 var participantRenewal = &lease.Renewal{
 	Script: keepScript,
 	Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
@@ -245,7 +245,7 @@ var participantRenewal = &lease.Renewal{
 	},
 }
 
-// keepKey returns the part of a renewal that is about one key.
+// keepKey returns the part of a renewal for one key.
 func keepKey(of func(key core.Key, owner string) string) *lease.Renewal {
 	return &lease.Renewal{
 		Script: keepKeyScript,

@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// shared is what the latches of one client have in common.
+// shared is shared by the latches of one client.
 type shared struct {
 	e      *locking.Engine
 	table  *combine.Table[string, ask, answer]
@@ -30,7 +30,7 @@ func newShared(e *locking.Engine) *shared {
 	return h
 }
 
-// names is one latch as the server sees it.
+// names is the keys of one latch on the server.
 type names struct {
 	key     string // the mapped name
 	channel string
@@ -47,7 +47,7 @@ func newNames(client, mapped string) *names {
 	}
 }
 
-// kind is what is asked. Count downs go out together.
+// kind is the kind of a request. Count downs are sent together.
 type kind uint8
 
 const (
@@ -60,18 +60,18 @@ const (
 type ask struct {
 	of    *names
 	kind  kind
-	party string // that counts down once; "": a count down of nobody
+	party string // that counts down once; "": a count down without a party
 	n     int64  // of a trySet
 	ttl   time.Duration
 }
 
-// answer is what became of it.
+// answer is the outcome of a request.
 type answer struct {
-	n   int64 // what is left behind a count down, or what the script said
+	n   int64 // the count after a count down, or the answer of the script
 	err error
 
 	at     int   // the run that it is in
-	before int64 // how many of that run are another's
+	before int64 // how many of that run belong to other requests
 }
 
 type (
@@ -79,16 +79,16 @@ type (
 	batch = []*call
 )
 
-// run is neighbours who count down, or one party that does.
+// run is adjacent count downs without a party, or one with a party.
 type run struct {
 	party string
 	count int64
 }
 
-// mostRuns bounds how long one script call keeps the server.
+// mostRuns bounds how long one script call occupies the server.
 const mostRuns = 64
 
-// cut returns how many of the waiting calls go out as one.
+// cut returns how many of the waiting calls are sent as one.
 func cut(waiting batch) int {
 	runs := 0
 	for i, c := range waiting {

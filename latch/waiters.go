@@ -14,9 +14,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// waiters is what the goroutines of one process share that wait for one name: a [wait.Room], and one look at a time,
-// which is for all who waited when it was sent. Unlike permits, an opening is for everybody: a look ends the waits
-// of all whom it is for at once, wherever they stand in the queue, and hands nothing over.
+// waiters is shared by the goroutines of one process that wait for one name: a [wait.Room], and one
+// look at a time, which is for all that waited when it was sent. Unlike a permit, an opening is for
+// all waiters: a look ends the waits of all that it is for at once, at any place in the queue, and
+// hands nothing over.
 type waiters struct {
 	wait.Room[outcome]
 	e    *locking.Engine
@@ -39,7 +40,7 @@ type protocol interface {
 	look(ctx context.Context, g *waiters) (of verdict, left time.Duration, err error)
 }
 
-// verdict is what a look says of one who waits: whether that is over, and how.
+// verdict is the result of a look for one waiter: whether its wait is over, and how.
 type verdict func(w *waiter) (over bool, err error)
 
 // waiter is one goroutine that waits.
@@ -138,8 +139,8 @@ func (w *waiter) Rest() time.Duration {
 // Take returns how the wait ended, also if ctx has ended meanwhile.
 func (w *waiter) Take(_ context.Context, got outcome, _ bool, _ error) error { return got.err }
 
-// Fail ends the wait of all whom the last look was for: it has met err for as
-// long as one bears that. Those who came since look for themselves.
+// Fail ends the waits of all whom the last look was for: it has failed with err for the longest
+// time that is tolerated. Waiters that came since look for themselves.
 func (w *waiter) Fail(err error) {
 	if errors.Is(err, ErrClosed) {
 		return // the client tells all waiters that it closes
@@ -149,8 +150,8 @@ func (w *waiter) Fail(err error) {
 	w.g.apply(w.g.sent, func(*waiter) (bool, error) { return true, err })
 }
 
-// look asks the server once, for all who wait now. If ctx ends, its caller goes
-// and the look goes on: what it says counts for the others.
+// look asks the server once, for all present waiters. If ctx ends, its caller returns and the look
+// continues: its result counts for the others.
 func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err error) {
 	g := w.g
 	if g.HeadServed() {

@@ -7,20 +7,19 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 )
 
-// Context returns a child of parent for the work that needs the lock. It ends
-// with the hold, with cause ErrLost, [ErrReleased] or [ErrClosed], always
-// before the server may give the lock away; its Err compares the clocks at
-// each call, as [Hold.Err] does. And it carries the hold: locking the same
-// name of the same client under it re-enters, from every goroutine that has
-// it, so within the critical section use a sync.Mutex, or give workers a
+// Context returns a child of parent for the work that needs the lock. It ends with the hold, with
+// cause ErrLost, [ErrReleased] or [ErrClosed], and always before another client can acquire the
+// lock. Its Err compares the clocks at each call, as [Hold.Err] does.
+//
+// The context carries the hold: locking the same name of the same client under it re-enters, from
+// every goroutine that has it. So within the critical section use a sync.Mutex, or give workers a
 // [Detach] of it.
 //
-// Contexts derived from it end when its Done channel does: a timer's delay
-// after the end of trust, and after up to 100 ms more if the whole machine was
-// suspended. A paused process may therefore start another operation or two
-// under a derived context; only a fencing token keeps these out.
+// Contexts derived from it end when its Done channel closes: a timer's delay after the end of
+// trust, plus up to 100 ms if the whole machine was suspended. A paused process may therefore start
+// another operation or two under a derived context. Only a fencing token keeps these out.
 //
-// Of a fenced lock it carries the token, too: see fence.FromContext.
+// The context of a fenced hold carries the token, too: see fence.FromContext.
 //
 // It panics if parent is nil, as the context package does.
 func (h *Hold) Context(parent context.Context) context.Context {
@@ -40,9 +39,9 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return c
 }
 
-// holdContext is one level's context. It stays with the hold until its parent
-// ends. As many as are made of parents that cannot end, such as Background,
-// share one ending, and nothing stays of each.
+// holdContext is the context of one level. It stays listed with the hold until its parent ends. All
+// contexts whose parents cannot end, such as Background, share one ending, and nothing is kept for
+// each.
 type holdContext struct {
 	ending
 	values context.Context // the parent, if the ending is not derived from it
@@ -65,7 +64,7 @@ func newEnding(parent context.Context) ending {
 	return ending{ctx, cancel}
 }
 
-// Err looks at the clocks before it says that all is well.
+// Err compares the clocks before it returns nil.
 func (c *holdContext) Err() error {
 	if c.ending.Err() == nil {
 		if cause := c.hold.Err(); cause != nil {
@@ -75,9 +74,8 @@ func (c *holdContext) Err() error {
 	return c.ending.Err()
 }
 
-// Value finds the hold for its own lock. A hold that has ended is as if it
-// were not there: the one around it may still stand. A shared ending has one
-// value: itself, for which context.Cause asks.
+// Value returns the hold for a key of its own lock. A hold that has ended is ignored: an outer hold
+// may still be valid. A shared ending has one value: itself, for which context.Cause asks.
 func (c *holdContext) Value(key any) any {
 	if k, ours := asked(key); ours {
 		if h := c.carried(k); h != nil {
@@ -90,7 +88,7 @@ func (c *holdContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// Deadline returns the parent's.
+// Deadline returns the deadline of the parent.
 func (c *holdContext) Deadline() (time.Time, bool) {
 	if c.values != nil {
 		return c.values.Deadline()
@@ -98,8 +96,8 @@ func (c *holdContext) Deadline() (time.Time, bool) {
 	return c.ending.Deadline()
 }
 
-// carried returns the hold that k asks for, if it is carried and live: the context's
-// own, or one of those that it is made up of.
+// carried returns the hold that k asks for, if it is carried and live: the context's own, or one of
+// its members.
 func (c *holdContext) carried(k carriedKey) *Hold {
 	made, several := c.hold.seat.held.(composite)
 	if !several {
@@ -124,35 +122,35 @@ func (h *Hold) asked(k carriedKey) *Hold {
 	return nil
 }
 
-// contexts are what ends with one level.
+// contexts are the contexts that end with one level.
 type contexts struct {
 	shared *ending      // of those whose parents cannot end; made with the first
 	listed *holdContext // the others: a list, so that one whose parent has ended leaves it at once
 }
 
-// end ends what was taken from the level under the seat's mutex:
-// nobody else changes the list any more.
+// end ends the contexts that were taken from the level under the seat's mutex: nothing else changes
+// the list any more.
 func (cs contexts) end(cause error) {
 	if cs.shared != nil {
 		cs.shared.cancel(cause)
 	}
 	for c := cs.listed; c != nil; {
 		next := c.next
-		c.prev, c.next = nil, nil // whoever keeps one keeps no others
+		c.prev, c.next = nil, nil // a context that is kept keeps no others
 		c.forget()
 		c.cancel(cause)
 		c = next
 	}
 }
 
-// take hands the contexts to whoever ends them.
+// take removes the contexts from the level and returns them. The caller ends them.
 func (cs *contexts) take() contexts {
 	taken := *cs
 	*cs = contexts{}
 	return taken
 }
 
-// lasting returns the ending that all contexts of h share whose parents cannot end.
+// lasting returns the ending that is shared by all contexts of h whose parents cannot end.
 func (s *seat) lasting(h *Hold) ending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +161,7 @@ func (s *seat) lasting(h *Hold) ending {
 	return *h.contexts.shared
 }
 
-// tell puts c into the level's list, without a parent. It returns why the level
-// has ended, if it has.
+// tell adds c to the level's list, without a parent. If the level has ended, it returns why.
 func (s *seat) tell(c *holdContext) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +175,7 @@ func (s *seat) tell(c *holdContext) error {
 	return nil
 }
 
-// push is called under the mutex.
+// push adds c to the list. The caller holds the mutex.
 func (s *seat) push(c *holdContext) {
 	c.next = c.hold.contexts.listed
 	if c.next != nil {
@@ -187,8 +184,7 @@ func (s *seat) push(c *holdContext) {
 	c.hold.contexts.listed = c
 }
 
-// list makes c end with its hold and with parent, and leave the list with the
-// latter.
+// list makes c end with its hold and with parent. When parent ends, c leaves the list.
 func (s *seat) list(c *holdContext, parent context.Context) {
 	c.ending = newEnding(parent)
 	s.mu.Lock()
@@ -200,7 +196,7 @@ func (s *seat) list(c *holdContext, parent context.Context) {
 	s.push(c)
 }
 
-// unlist forgets a context that has ended. A list that was taken is left alone.
+// unlist removes a context that has ended from the list. It ignores a list that was taken.
 func (s *seat) unlist(c *holdContext) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,13 +214,13 @@ func (s *seat) unlist(c *holdContext) {
 	c.prev, c.next = nil, nil
 }
 
-// Detach returns a child of ctx for work that must not take part in the holds
-// that ctx carries, such as workers that exclude each other: it ends with ctx,
-// so with the hold, for the same cause, and has its values. But locking a name
-// under it waits for the lock as everybody does, instead of re-entering.
+// Detach returns a child of ctx for work that must not take part in the holds that ctx carries,
+// such as workers that exclude each other. It ends with ctx, and so with the hold, for the same
+// cause, and it has the values of ctx. But locking a name under it waits for the lock instead of
+// re-entering.
 //
-// Whoever holds the name must therefore not wait for such a worker: it waits
-// for the holder.
+// A holder must therefore not wait for a worker that waits for the same name: the worker waits for
+// the holder.
 func Detach(ctx context.Context) context.Context { return detached{ctx} }
 
 type detached struct{ context.Context }

@@ -12,11 +12,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
-// NewHold is for the packages of this module; its parameters are internal. It makes a hold of what acquire acquires for
-// the seat that it is given.
-// The contexts of the hold carry it for each of the handles: a lock of that
-// name and client re-enters under them. Of a holding that has Members, they
-// carry these instead.
+// NewHold is for the packages of this module; its parameters are internal. It makes a hold of the
+// holding that acquire acquires for its seat. The contexts of the hold carry it for each of the
+// handles: a lock of that name and client re-enters under them. If the holding has Members, the
+// contexts carry these instead.
 func NewHold(acquire func(seat lease.Seat) (locking.Holding, error), of ...lockkit.Handle) (*Hold, error) {
 	return newHold(acquire, handles(of))
 }
@@ -35,15 +34,15 @@ func newHold(acquire func(seat lease.Seat) (locking.Holding, error), of subject)
 	return &s.first, nil
 }
 
-// composite is a holding that is made up of holds of other locks. The contexts
-// of its hold carry those in its place.
+// composite is a holding that is made up of holds of other locks. The contexts of its hold carry
+// those in its place.
 type composite interface {
 	locking.Holding
-	// Members are the holds that it has at present.
+	// Members returns the holds that it has at present.
 	Members() []*Hold
 }
 
-// carried takes a key that asked knows.
+// carried returns the hold that ctx carries for a key that asked knows.
 func carried(ctx context.Context, key any) (kind string, h *Hold) {
 	if h, _ = ctx.Value(key).(*Hold); h != nil {
 		k, _ := asked(key)
@@ -59,11 +58,11 @@ type carriedKey struct {
 	kind   string // "": any
 }
 
-// itself is a lock that asks for the hold of its name, of any kind: a key that is
-// there already.
+// itself is a lock as a context key that asks for the hold of its name, of any kind. Its use needs
+// no allocation.
 type itself Lock
 
-// asked returns what a context is asked for by key, if that is of ours.
+// asked returns what a context is asked for by key, if key is one of this package.
 func asked(key any) (k carriedKey, is bool) {
 	switch key := key.(type) {
 	case carriedKey:
@@ -76,9 +75,9 @@ func asked(key any) (k carriedKey, is bool) {
 
 // subject is what a hold is of: a lock, or several handles.
 type subject interface {
-	// kind is the kind of the handle that k asks for, if there is one.
+	// kind returns the kind of the handle that k asks for, if there is one.
 	kind(k carriedKey) (kind string, there bool)
-	// names are the names that the caller wrote.
+	// names returns the names that the caller wrote.
 	names() []string
 }
 
@@ -107,7 +106,7 @@ func (hs handles) kind(k carriedKey) (kind string, there bool) {
 	return kind, there
 }
 
-// names returns those of the handles, each once.
+// names returns the names of the handles, each once.
 func (hs handles) names() (names []string) {
 	for _, h := range hs {
 		if !slices.Contains(names, h.Name) {
@@ -117,7 +116,7 @@ func (hs handles) names() (names []string) {
 	return names
 }
 
-// failed names the operation, and the locks that the seat is of.
+// failed adds the operation and the names of the seat's locks to err.
 func (s *seat) failed(op string, err error) error {
 	if err == nil {
 		return nil

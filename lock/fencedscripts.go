@@ -21,12 +21,12 @@ func newFencedProtocol(e *locking.Engine, mapped string) *protocol {
 // Fences reports whether the holds have fencing tokens.
 func (p *protocol) Fences() bool { return p.fenced }
 
-// counter returns where the last fencing token stands. It is put together when it is
-// needed: most locks have none, and a process may hold very many of them.
+// counter returns the key of the last fencing token. It is built when it is needed: most locks have
+// none, and a process may hold very many of them.
 func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 
-// acquireFenced takes as many tokens more as a chain is going to need. While the
-// slot moves it waits: the counter is a second key.
+// acquireFenced takes in addition as many tokens as a chain of hand-overs is going to need. During
+// a slot migration it waits: the counter is a second key.
 func (p *protocol) acquireFenced(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	on := []string{p.name, p.tombstones(), p.fairQueue(), p.counter()}
 	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block), p.e.HighestToken(p.name)}
@@ -45,8 +45,8 @@ func (p *protocol) acquireFenced(ctx context.Context, a locking.Try) (locking.Tr
 	return read(answer)
 }
 
-// triedFenced reads the answer of acquire_fenced.lua to who wanted block tokens
-// beside one.
+// triedFenced reads the answer of acquire_fenced.lua to a caller that wanted block tokens in
+// addition to one.
 func triedFenced(answer send.Answer, block int) (locking.Tried, error) {
 	t := locking.Tried{Started: answer.Started, Replayed: answer.Replayed}
 	last, err := answer.AsInt64()
@@ -61,7 +61,7 @@ func triedFenced(answer send.Answer, block int) (locking.Tried, error) {
 	return t, nil
 }
 
-// Reserve takes n tokens for those that an owner hands the lock to.
+// Reserve takes n tokens for the waiters to which an owner hands the lock.
 func (p *protocol) Reserve(ctx context.Context, owner string, n int) (last int64, err error) {
 	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.counter()}, []string{owner, strconv.Itoa(n), p.e.HighestToken(p.name)})
 	if err != nil {

@@ -16,23 +16,22 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Guard writes one key of Redis for the holders of one fenced lock, and refuses
-// the late ones: a write with an older token than one that has written already is
-// [ErrStale], and nothing is changed. So is one with an equal token of another
-// owner; tokens that were made without an owner (fence.New) have the same, "".
+// Guard writes one key of Redis for the holders of one fenced lock, and refuses late holders. A
+// write with an older token than one that has written already returns [ErrStale] and changes
+// nothing. So does a write with an equal token of another owner. Tokens that were made without an
+// owner (fence.New) all have the owner "".
 //
-// The check and the write are one script. The highest token of each lock stands
-// beside the key, in its slot, and never in the value: the key is read, and by
-// others written, as any. It stays when the value is deleted or expires, since a
-// late writer may come after that. Keys that are guarded by several locks have a
-// number for each. A server that evicts keys without a time to live (allkeys-*)
-// may forget it, and the next token passes, whichever it is.
+// The check and the write are one script. The highest token of each lock is stored in a key next to
+// the guarded one, in the same slot, and never in the value. So any client can read the guarded
+// key, and other clients can write it, as any other key. The highest token stays when the value is
+// deleted or expires, because a late writer may come after that. If several locks guard one key,
+// each has its own highest token. A server that evicts keys without a time to live (allkeys-*) may
+// forget the highest token. The next token is then accepted, whatever its number.
 //
-// Who holds the lock may write as often as it likes, and for each write that is
-// answered there is one: a request that the network brings late, up to 45 s after
-// its answer was lost, changes nothing.
+// A holder may write any number of times. Each write that is answered is done once: a request that
+// the network delivers late, up to 45 s after its answer was lost, changes nothing.
 //
-// The ACL of the user needs the key, and those beside it.
+// The ACL of the user needs the key and the keys that are derived from it.
 type Guard struct {
 	e       *locking.Engine
 	key     string // mapped
@@ -43,8 +42,7 @@ type Guard struct {
 	bad     error
 }
 
-// NewGuard returns a guard. Programs outside of this module call
-// rueidisson.Client.FenceGuard.
+// NewGuard returns a guard. Programs outside of this module call rueidisson.Client.FenceGuard.
 func NewGuard(c Client, key, lock string) *Guard {
 	e := c.Engine()
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}
@@ -55,26 +53,25 @@ func NewGuard(c Client, key, lock string) *Guard {
 	return g
 }
 
-// Key returns the key that is guarded, as it stands in Redis.
+// Key returns the guarded key, as it is in Redis.
 func (g *Guard) Key() string { return g.key }
 
-// Set makes value the string at the key, as SET does: without a time to live.
+// Set makes value the string at the key, as SET does: without a time to live. ctx bounds the round
+// trip.
 //
-// Cost: one script call. Wire: SET key; hash {key}:rueidisson_fence, lock ->
-// token and owner.
-// Errors: [ErrStale], as a [StaleError] with both numbers, also if the reply was
-// lost and a newer holder wrote before this was sent again; [ErrInvalidArgument] for the
-// zero token and one of another lock; ctx's, which bounds the round trip;
-// [ErrOutcomeUnknown] if the reply was lost, when it may have been written; [ErrClosed];
-// those of Redis.
+// Cost: one script call.
+// Wire: SET key; hash {key}:rueidisson_fence, lock -> token and owner.
+// Errors: [ErrStale], as a [StaleError] with both numbers, also if the reply was lost and a newer
+// holder wrote before the request was repeated; [ErrInvalidArgument] for the zero token and for a
+// token of another lock; ctx's; [ErrOutcomeUnknown] if the reply was lost, when the value may have
+// been written; [ErrClosed]; those of Redis.
 func (g *Guard) Set(ctx context.Context, token fence.Token, value string) error {
 	return g.failed("set", g.write(ctx, setScript, token, value))
 }
 
 // HSet sets fields of the hash at the key, all of them or none.
 //
-// Cost, wire and errors: as [Guard.Set], with HSET; no fields at all are an
-// ErrInvalidArgument.
+// Cost, wire and errors: as [Guard.Set], with HSET. Without fields HSet returns ErrInvalidArgument.
 func (g *Guard) HSet(ctx context.Context, token fence.Token, fields map[string]string) error {
 	if len(fields) == 0 {
 		return g.failed("hset", fmt.Errorf("%w: no fields", ErrInvalidArgument))
@@ -114,8 +111,8 @@ func (g *Guard) usable(ctx context.Context, token fence.Token) error {
 	return object.Usable(ctx, g.e, bad)
 }
 
-// send writes once, as far as anybody can tell: where a send of it may arrive yet,
-// it is buried before the caller goes on.
+// send makes one attempt at the write. If a request of it may still arrive, send buries it before
+// it returns.
 func (g *Guard) send(ctx context.Context, by *scripts.Script, token fence.Token, request string, values []string) error {
 	args := slices.Concat([]string{g.lock, strconv.FormatInt(token.Number(), 10), token.Owner(), request}, values)
 	answer, err := g.e.Run(ctx, by, []string{g.key, g.highest, g.gone}, args)
@@ -139,7 +136,7 @@ func (g *Guard) buryLater(request string) {
 	g.e.CleanUpLater(g.key, time.Now().Add(send.RequestMemory), func(ctx context.Context) error { return g.bury(ctx, request) })
 }
 
-// stale returns the refusal that answer tells.
+// stale returns the refusal in answer.
 func (g *Guard) stale(token fence.Token, answer send.Answer) error {
 	said, err := answer.AsStrSlice()
 	if err != nil || len(said) != 2 {
@@ -152,7 +149,7 @@ func (g *Guard) stale(token fence.Token, answer send.Answer) error {
 	return &StaleError{Lock: g.of, Token: token.Number(), Highest: highest}
 }
 
-// failed names the operation and the key.
+// failed adds the operation and the key to err.
 func (g *Guard) failed(op string, err error) error {
 	if err == nil {
 		return nil
@@ -160,12 +157,12 @@ func (g *Guard) failed(op string, err error) error {
 	return fmt.Errorf("%s %q: %w", op, g.key, err)
 }
 
-// StaleError is an [ErrStale] with its numbers: errors.As finds it in what a
-// [Guard] returns, as *StaleError.
+// StaleError wraps [ErrStale] and has the numbers. errors.As finds it in the errors of a [Guard],
+// as *StaleError.
 type StaleError struct {
-	Lock    string // whose tokens they are
-	Token   int64  // that of the write which was refused
-	Highest int64  // that of a write which was not; equal where the owner is another
+	Lock    string // the lock of both tokens
+	Token   int64  // the token of the refused write
+	Highest int64  // the highest token that has written; equal to Token if only the owners differ
 }
 
 func (e *StaleError) Error() string {

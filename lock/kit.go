@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
-// The other packages of locks reach what follows by package lockkit.
+// init gives the other packages of locks, through package lockkit, access to what follows.
 func init() {
 	lockkit.LendLock(lockkit.Lock{
 		Apply:    apply,
@@ -41,7 +41,7 @@ func apply(option any, ask *locking.Ask) error {
 	return option.(TryOption).applyTry(ask)
 }
 
-// nest is false of a hold that has ended: then it is as if it were not there.
+// nest re-enters hold. It returns live = false for a hold that has ended, which the caller ignores.
 func nest(ctx context.Context, hold any, ask locking.Ask) (inner any, live bool, err error) {
 	added, err := hold.(*Hold).reenter(ctx, ask)
 	if errors.Is(err, errOuterEnded) {
@@ -50,16 +50,16 @@ func nest(ctx context.Context, hold any, ask locking.Ask) (inner any, live bool,
 	return added, true, err
 }
 
-// tell has to hear how h ends.
+// tell calls the Ended method of to when h ends, at once if h has ended already.
 func (h *Hold) tell(to lease.Seat) {
-	c := &holdContext{hold: h, forget: func() bool { return true }} // nobody sees it as a context
+	c := &holdContext{hold: h, forget: func() bool { return true }} // it is never used as a context
 	c.cancel = to.Ended
 	if cause := h.seat.tell(c); cause != nil {
 		to.Ended(cause)
 	}
 }
 
-// bury leaves a tombstone for owner. Gone is where the tombstones of the lock are.
+// bury leaves a tombstone for owner in gone, the key of the lock's tombstones.
 func bury(ctx context.Context, e *locking.Engine, gone, owner string) error {
 	_, err := e.Run(ctx, buryScript, []string{gone}, []string{owner, latchMillis})
 	return err

@@ -26,9 +26,8 @@ type Locker interface {
 
 var _ Locker = (*Lock)(nil)
 
-// Lock is a handle on the reentrant lock of one name. It holds nothing of any
-// acquisition, so it may be used by any number of goroutines, and any number
-// of handles on one name are the same lock.
+// Lock is a handle on the reentrant lock of one name. It has no state of any acquisition. Any
+// number of goroutines may use it, and all handles on one name are the same lock.
 type Lock struct {
 	p    protocol
 	name string // as the caller wrote it
@@ -54,18 +53,16 @@ func (l *Lock) Name() string { return l.name }
 // identity returns the client and the key of the lock.
 func (l *Lock) identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
 
-// Lock waits until the lock is free and takes it. ctx bounds the wait and
-// nothing else: the hold outlives it. The hold is renewed by the watchdog
-// until [Hold.Unlock], unless [WithLease] fixes its lease.
+// Lock waits until the lock is free and acquires it. ctx bounds only the wait: the hold outlives
+// it. The watchdog renews the hold until [Hold.Unlock], unless [WithLease] fixes its lease.
 //
-// Under a context that carries a hold of this very lock, see [Hold.Context],
-// Lock re-enters: it returns at once with a level of its own.
+// If ctx carries a hold of this lock, see [Hold.Context], Lock re-enters: it returns at once with a
+// level of its own.
 //
-// A waiter sleeps until the lock is released, until the holder's lease ends,
-// or for 5 s at most; goroutines of one process queue in arrival order, and
-// one of them talks to the server for all. A server that does not answer, or
-// that refuses for want of memory or disk, is waited for up to a watchdog
-// timeout, and while the slot moves for as long as ctx lasts.
+// A waiter sleeps until the lock is released, until the holder's lease ends, or for 5 s at most.
+// Goroutines of one process queue in arrival order, and one of them talks to the server for all. If
+// the server does not answer, or refuses for want of memory or disk, Lock waits for up to a
+// watchdog timeout. During a slot migration it waits for as long as ctx lasts.
 //
 // Cost: one script call if the lock is free; none if a goroutine of this
 // client hands it over, or on re-entry. A process that waits has one
@@ -81,10 +78,9 @@ func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return l.acquire(ctx, "lock", ask, err)
 }
 
-// TryLock takes the lock if it is free now, or becomes free within
-// [WithWait]. It returns [ErrNotAcquired] if it does not. If a goroutine of
-// this client holds the lock, waits for it, or is about to release it, the
-// answer comes without asking the server.
+// TryLock acquires the lock if it is free now, or becomes free within [WithWait]. Else it returns
+// [ErrNotAcquired]. If a goroutine of this client holds the lock, waits for it, or is about to
+// release it, TryLock answers without a request to the server.
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
@@ -115,12 +111,11 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 	return hold, l.failed(op, err)
 }
 
-// Join takes part in a hold that its holder has made joinable with
-// [Hold.Token], or in a Java hold, with a level of its own. The lock stays
-// held until every level is unlocked, in any order. The level is renewed by
-// the watchdog unless [WithLease] is given. A joined Java hold is renewed more
-// often, but Redisson replaces the lease when its own thread re-enters or
-// unlocks, so it may be lost earlier than this side can know.
+// Join takes part in a hold with a level of its own. The hold is one that its holder has made
+// joinable with [Hold.Token], or a Java hold. The lock stays held until every level is unlocked, in
+// any order. The watchdog renews the level unless [WithLease] is given. A joined Java hold is
+// renewed more often. But Redisson replaces its lease when the Java thread re-enters or unlocks, so
+// it may be lost earlier than this side can know.
 //
 // Cost: one script call; unlocking takes two.
 // Wire: HINCRBY name owner 1; string rueidisson_join_latch:{name}:<request>
@@ -143,63 +138,65 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 	return hold, l.failed("join", err)
 }
 
-// ForceUnlock takes the lock away from whoever holds it, and reports whether
-// somebody did. A holder of this library learns it at its next renewal, a
-// third of the watchdog timeout away, or when it unlocks; until then it works
-// on, next to the lock's new holder. It is sent once: after [ErrOutcomeUnknown] it
-// may have been done. It does not touch a read-write lock: that is [ErrWrongKind].
+// ForceUnlock takes the lock away from its holder, and reports whether there was one. A holder of
+// this library learns it at its next renewal, a third of the watchdog timeout away, or when it
+// unlocks. Until then it works on, next to the lock's new holder. The request is sent once: after
+// [ErrOutcomeUnknown] the lock may have been taken away. For a read-write lock ForceUnlock changes
+// nothing and returns [ErrWrongKind]. ctx bounds the round trip.
 //
 // Cost: one script call. Wire: DEL name, and the release message.
 // Source: RLock.forceUnlock.
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
 	if held {
-		l.p.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
+		l.p.e.Hurry(l.p.Key()) // a holder of this client learns it before its next renewal
 	}
 	return held, l.failed("force unlock", err)
 }
 
-// Holder is who holds a lock at the moment of the question.
+// Holder describes the holder of a lock at the moment of the request.
 type Holder struct {
-	// Owner is the text in Redis, "<client id>:<decimal>"; "" if nobody holds
-	// the lock. Goroutines of one client that hand the lock over share one.
+	// Owner is the text in Redis, "<client id>:<decimal>"; "" if the lock is free. Goroutines of
+	// one client that hand the lock over share one.
 	Owner string
-	// Count is how many levels stand on the server: 1 for a private hold of
-	// this library, whose re-entries are counted in its process.
+	// Count is the number of levels on the server: 1 for a private hold of this library, whose
+	// re-entries are counted in its process.
 	Count int
-	// Remaining is the lease that is left, -1 if it never ends.
+	// Remaining is the rest of the lease, -1 if the lock never expires.
 	Remaining time.Duration
 	// Mine says that the owner belongs to this client.
 	Mine bool
 }
 
-// Held reports whether somebody holds the lock.
+// Held reports whether the lock is held.
 func (h Holder) Held() bool { return h.Owner != "" }
 
-// Locked reports whether somebody holds the lock. Cost: one script call.
+// Locked reports whether the lock is held. Cost and errors: as [Lock.Holder].
 func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	h, err := l.Holder(ctx)
 	return h.Held(), err
 }
 
-// Remaining returns how much of the present holder's lease is left: 0 if nobody
-// holds the lock, -1 if it has no end. Cost: one script call.
+// Remaining returns the rest of the present holder's lease: 0 if the lock is free, -1 if it never
+// expires. Cost and errors: as [Lock.Holder].
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	h, err := l.Holder(ctx)
 	return h.Remaining, err
 }
 
-// Holder returns who holds the lock at this moment, as the master sees it; its
-// Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
-// [ErrClosed], [ErrInvalidArgument], [ErrWrongKind], and those of Redis.
+// Holder returns the holder of the lock at this moment, as the master sees it; its Owner is empty
+// if the lock is free. ctx bounds the round trip.
+//
+// Cost: one script call.
+// Errors: ctx's, [ErrClosed], [ErrInvalidArgument], [ErrWrongKind], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 	h, err := ask(ctx, l, func() (Holder, error) { return l.p.inspect(ctx) })
 	return h, l.failed("inspect", err)
 }
 
-// Waiting returns how many processes listen for the lock's release, about as many
-// as wait for it: a listener stays for a moment after its last waiter. On a
-// cluster with plain channels only the listeners of one node are counted.
+// Waiting returns how many processes listen for the lock's release. That is about the number of
+// waiting processes: a listener stays for a moment after its last waiter. On a cluster with plain
+// channels only the listeners of one node are counted.
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
@@ -218,9 +215,9 @@ func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.p
 // failed names the operation and the lock.
 func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.name, err) }
 
-// Do locks l, runs fn under the hold's context, and unlocks. It returns the
-// errors of fn and of the unlock, joined: an ErrLost beside fn's success means
-// that the work may have overlapped with another holder's.
+// Do locks l, runs fn under the hold's context, and unlocks. It returns the errors of fn and of the
+// unlock, joined. [ErrLost] after fn succeeded means that the work may have overlapped with the
+// work of another holder.
 func Do(ctx context.Context, l Locker, fn func(ctx context.Context) error, opts ...LockOption) (err error) {
 	hold, err := l.Lock(ctx, opts...)
 	if err != nil {

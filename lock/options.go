@@ -18,17 +18,17 @@ type LockOption interface {
 	applyLock(*locking.Ask) error
 }
 
-// WithWait lets TryLock wait up to d for the lock. Without it, or with 0,
-// TryLock answers after one round trip. If nothing was heard of the lock by then,
-// from a silent server or with a d below a round trip, that is no ErrNotAcquired,
-// as nobody knows whether the lock is held: the error is [context.DeadlineExceeded]
-// as a rule, else what was heard of the server. A negative d is an ErrInvalidArgument.
+// WithWait lets TryLock wait up to d for the lock. Without it, or with 0, TryLock answers after one
+// round trip. If there is no answer by then, because the server is silent or d is below a round
+// trip, the error is not ErrNotAcquired: it is not known whether the lock is held. The error is
+// [context.DeadlineExceeded] as a rule, else the server's last error. A negative d returns
+// ErrInvalidArgument.
 func WithWait(d time.Duration) TryOption { return waitOption(d) }
 
-// WithLease gives the hold a fixed lease: the watchdog does not renew it, and
-// it is lost when d has passed, less a margin of d/20 (at least 2 ms). On a
-// re-entry it asks that the hold lasts for at least d from now on; it never
-// shortens one. A lease below 10 ms or above 100 years is an ErrInvalidArgument.
+// WithLease gives the hold a fixed lease: the watchdog does not renew it, and it is lost when d has
+// passed, less a margin of d/20 (at least 2 ms). On a re-entry it makes the hold last for at least
+// d from now on; it never shortens a lease. A lease below 10 ms or above 100 years returns
+// ErrInvalidArgument.
 func WithLease(d time.Duration) LockOption { return leaseOption(d) }
 
 type waitOption time.Duration
@@ -50,12 +50,12 @@ func (o leaseOption) applyLock(ask *locking.Ask) error {
 	return core.CheckLease(ask.Lease)
 }
 
-// resolve returns what the options of a Lock ask for.
+// resolve applies the options of a Lock.
 func resolve(opts []LockOption) (locking.Ask, error) {
 	return object.Options(locking.Ask{}, opts, LockOption.applyLock)
 }
 
-// resolveTry returns what the options of a TryLock ask for.
+// resolveTry applies the options of a TryLock.
 func resolveTry(opts []TryOption) (locking.Ask, error) {
 	return object.Options(locking.Ask{Bounded: true}, opts, TryOption.applyTry)
 }

@@ -37,22 +37,21 @@ var (
 	hsetScript    = scripts.Must(lua, "lua/guard_hset.lua")
 )
 
-// acquiring is acquireScript where there is movingScript beside it.
+// acquiring is acquireScript without a retry during a slot migration: movingScript is used then.
 var acquiring = send.NoMigrationRetry(acquireScript)
 
-// movingLease is what movingScript takes a lock for: more than the next round
-// trip, and short for a lock that nobody holds.
+// movingLease is the lease that movingScript takes: longer than the next round trip, and short for
+// a lock without a holder.
 const movingLease = 3 * time.Second
 
-// latchMillis is how long latches and tombstones stand.
+// latchMillis is the time to live of latches and tombstones.
 var latchMillis = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
-// protocol is the reentrant lock of one name, as the server sees it, or the
-// fenced one.
+// protocol is the reentrant lock of one name on the server, or the fenced one.
 type protocol struct {
 	e      *locking.Engine
 	name   string // mapped
-	others string // the names that follow from it, in one piece: each hold keeps them
+	others string // the names derived from it, in one piece: each hold keeps them
 	fenced bool   // its holds have fencing tokens
 
 	gone, queue uint32 // where they begin in others
@@ -66,10 +65,10 @@ func newProtocol(e *locking.Engine, mapped string) *protocol {
 	}
 }
 
-// tombstones returns where owners that were given back are.
+// tombstones returns the key of the owners that were released.
 func (p *protocol) tombstones() string { return p.others[p.gone:p.queue] }
 
-// fairQueue returns where waiters of a fair lock would be.
+// fairQueue returns the key of the waiters of a fair lock of that name.
 func (p *protocol) fairQueue() string { return p.others[p.queue:] }
 
 func (p *protocol) Key() core.Key { return core.Key{Kind: p.Label(), Name: p.name} }
@@ -108,8 +107,8 @@ func (p *protocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, e
 	return tried(answer)
 }
 
-// left returns why nobody waits for an acquire any more. What it may have taken is
-// then given back beside it: one that does not see the tombstone goes no further.
+// left returns why the caller stopped waiting for an acquire. The lock that it may have acquired is
+// then released in the background: an acquire that does not see the tombstone must not go further.
 func (p *protocol) left(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return core.ContextError(ctx)
@@ -117,8 +116,7 @@ func (p *protocol) left(ctx context.Context) error {
 	return p.e.Open()
 }
 
-// doubted returns an answer behind a send whose reply was lost, and which may arrive
-// yet.
+// doubted returns an answer that came after a send whose reply was lost and which may still arrive.
 func doubted(t locking.Tried, err error) (locking.Tried, error) {
 	t.Replayed = true
 	if err != nil && !errors.Is(err, core.ErrOutcomeUnknown) {
@@ -127,8 +125,7 @@ func doubted(t locking.Tried, err error) (locking.Tried, error) {
 	return t, err
 }
 
-// acquireMoving is Acquire while the slot is on the move: two scripts of one
-// key each.
+// acquireMoving is Acquire during a slot migration: two scripts of one key each.
 func (p *protocol) acquireMoving(ctx context.Context, owner string, length time.Duration) (locking.Tried, error) {
 	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{p.e.Millis(min(length, movingLease)), owner})
 	if err != nil {
@@ -144,11 +141,11 @@ func (p *protocol) acquireMoving(ctx context.Context, owner string, length time.
 	keys, args := lease.LockRenewal.Add(nil, nil, p.Key(), owner, length)
 	answer, err = p.e.Run(ctx, lease.LockRenewal.Script, keys, args)
 	if err != nil {
-		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err) // likewise
+		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err) // it may hold the lock, too
 	}
 	renewed, err := answer.AsIntSlice()
 	return locking.Tried{
-		Free:     len(renewed) == 1 && renewed[0] == 1, // else the moment was over
+		Free:     len(renewed) == 1 && renewed[0] == 1, // else the short lease has ended
 		Started:  answer.Started,
 		Replayed: won.Replayed || answer.Replayed,
 	}, err
@@ -194,9 +191,9 @@ func (p *protocol) Release(ctx context.Context, owner string) (lease.Released, e
 	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
-// GiveBack returns two scripts of one key each, and not one of both, so that it
-// works while the slot moves. The tombstone comes first: whatever arrives after
-// it takes nothing, and what has arrived before is released.
+// GiveBack runs two scripts of one key each, and not one of both, so that it works during a slot
+// migration. The tombstone comes first: an acquire that arrives after it takes nothing, and one
+// that arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	if err := bury(ctx, p.e, p.tombstones(), owner); err != nil {
 		return lease.Released{}, err
@@ -213,7 +210,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 		return false, err
 	}
 	if !answer.Nil && !answer.Replayed && !send.OnCleanup(ctx) {
-		p.e.Drop(latch) // sent once and answered: nobody will ask for it
+		p.e.Drop(latch) // sent once and answered: it is not needed any more
 	}
 	return !answer.Nil, nil
 }

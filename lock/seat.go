@@ -11,21 +11,21 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// seat is one acquisition and the levels in it. The engine tells it when the
-// acquisition ends; it tells the levels.
+// seat is one acquisition and the levels in it. The engine tells the seat when the acquisition
+// ends, and the seat tells the levels.
 type seat struct {
 	of   subject
 	held locking.Holding // set before any hold is given out
 
 	mu     sync.Mutex
 	levels []*Hold // not yet unlocked
-	cause  error   // why it ended without our doing
+	cause  error   // why it ended without an unlock
 	first  Hold
 	one    [1]*Hold // the room for levels without re-entry
 }
 
-// Ended handles the engine's word that the acquisition is gone, or the client
-// closed. It ends what hangs on every level.
+// Ended is called by the engine when the acquisition is lost or the client is closed. It ends the
+// contexts and closes the channels of every level.
 func (s *seat) Ended(cause error) {
 	s.mu.Lock()
 	if s.cause == nil {
@@ -49,7 +49,7 @@ func (s *seat) Ended(cause error) {
 	}
 }
 
-// ended returns why a level has ended, as far as the seat was told.
+// ended returns why a level has ended, as far as the seat knows.
 func (s *seat) ended(h *Hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,11 +75,11 @@ func (s *seat) leave(h *Hold) (last bool, err error) {
 	return last, nil
 }
 
-// errOuterEnded says that a carried hold is as if it were not there.
+// errOuterEnded says that a carried hold has ended and is ignored.
 var errOuterEnded = errors.New("the carried hold has ended")
 
-// reenter adds a level to the seat of h. It asks nobody, unless the caller
-// wants a longer lease than is left.
+// reenter adds a level to the seat of h. It does no I/O, unless the caller wants a longer lease
+// than is left.
 func (h *Hold) reenter(ctx context.Context, ask locking.Ask) (*Hold, error) {
 	s := h.seat
 	inner := &Hold{seat: s}

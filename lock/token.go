@@ -6,9 +6,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
-// Token names a hold that others may take part in. It is no secret: whoever
-// reaches the Redis reaches the lock. Its text is the owner that stands in
-// Redis, so that of a Java hold is a token too.
+// Token names a hold that others may take part in. It is no secret: a client that can reach the
+// Redis can reach the lock. Its text is the owner in Redis, so the owner of a Java hold is a token
+// too.
 type Token struct{ id owner.ID }
 
 // ParseToken reads the text of a token, as [Token.String] or Redisson writes
@@ -40,7 +40,7 @@ func (t Token) check() error {
 	case t.id == (owner.ID{}):
 		return fmt.Errorf("%w: the zero token", ErrToken)
 	case t.id.Class() == owner.Private:
-		return fmt.Errorf("%w: %q is a private hold; its holder has to ask for a token first", ErrToken, t)
+		return fmt.Errorf("%w: %q is a private hold; its holder must call Hold.Token first", ErrToken, t)
 	}
 	return nil
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// inspected is a member that says who holds it, and can be taken from its holder.
+// inspected is a member that reports its holder, and can be force unlocked.
 type inspected interface {
 	Holder(ctx context.Context) (lock.Holder, error)
 	ForceUnlock(ctx context.Context) (held bool, err error)
 }
 
-// Holder returns who holds one of the members at this moment, as their masters see it: of
-// several holders the one whose lease is longest. Its Owner is empty if nobody holds
-// one.
+// Holder returns the holder of one of the members at this moment, as their masters see it: of
+// several holders the one with the longest lease. Its Owner is empty if no member is held. ctx
+// bounds the round trip.
 //
-// Cost: one question to each member, all in one round trip. Errors: those of the
-// members, which name them; [ErrInvalidArgument].
-// Source: no method of Redisson's, whose multi lock has no such question.
+// Cost: one request to each member, all in one round trip.
+// Errors: those of the members, which name them; [ErrInvalidArgument].
+// Source: no method of Redisson, whose multi lock has no such request.
 func (m *MultiLock) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := m.holder(ctx)
 	return holder, failed("inspect", m.all, err)
@@ -38,22 +38,22 @@ func (m *MultiLock) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), failed("inspect", m.all, err)
 }
 
-// Remaining returns how much time is left until all members are free, if nobody renews or
-// unlocks them: 0 if none is held, -1 if one has no end. Cost and errors: as
-// [MultiLock.Holder].
+// Remaining returns the time until all members are free if no holder renews or unlocks them: 0 if
+// none is held, -1 if one never expires. Cost and errors: as [MultiLock.Holder].
 func (m *MultiLock) Remaining(ctx context.Context) (time.Duration, error) {
 	holder, err := m.holder(ctx)
 	return holder.Remaining, failed("inspect", m.all, err)
 }
 
-// ForceUnlock takes each member away from whoever holds it, also from a holder of that
-// member alone, and reports whether somebody held one. A holder of this library learns
-// it as [lock.Lock.ForceUnlock] says. Each member is asked once: after [ErrOutcomeUnknown] it
-// may have been done. An error of one member does not keep the others from being
-// taken.
+// ForceUnlock takes each member away from its holder, also from a holder of that member alone, and
+// reports whether one was held. A holder of this library learns it as described for
+// [lock.Lock.ForceUnlock]. The request to each member is sent once: after [ErrOutcomeUnknown] the
+// member may have been taken away. An error of one member does not stop the others from being
+// taken. ctx bounds the round trip.
 //
-// Cost: one script call for each member, all in one round trip. Wire: that of the
-// members. Errors: as [MultiLock.Holder].
+// Cost: one script call for each member, all in one round trip.
+// Wire: as for the members.
+// Errors: as [MultiLock.Holder].
 // Source: RLock.forceUnlock of each member; RedissonMultiLock has none.
 func (m *MultiLock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	if err := m.askable(ctx); err != nil {
@@ -81,20 +81,21 @@ func (m *MultiLock) askable(ctx context.Context) error {
 	return usable(ctx, m.all)
 }
 
-// Holder returns who holds the lock at this moment, as the masters of the members see it.
-// Its Owner is empty if fewer than a quorum of the members is held. Its Owner and Count
-// are those of one member, since each member has an owner of its own. Its Remaining is
-// that of [RedLock.Remaining]. Mine says that a quorum of the members is held by the
-// clients of this handle.
+// Holder returns the holder of the lock at this moment, as the masters of the members see it. Its
+// Owner is empty if fewer than a quorum of the members is held. Its Owner and Count are those of
+// one member, because each member has an owner of its own. Its Remaining is the result of
+// [RedLock.Remaining]. Mine says that the clients of this handle hold a quorum of the members.
 //
-// Members are counted, and not who holds them: while several callers compete, a quorum
-// may be held that no one of them has.
+// Holder counts members, not their holders. While several callers compete, a quorum may be held
+// although no single caller has one.
 //
-// Cost: one question to each member, all in one round trip. A member that does not
-// answer within [WithMemberTimeout] is not waited for, if the others decide.
-// Errors: ctx's; those of the members, if they stand in the way of a decision;
-// [ErrClosed]; [ErrInvalidArgument].
-// Source: no method of Redisson's, whose red lock has no such question.
+// ctx bounds the round trip. A member that does not answer within [WithMemberTimeout] is not waited
+// for, if the others decide.
+//
+// Cost: one request to each member, all in one round trip.
+// Errors: ctx's; those of the members, if they prevent a decision; [ErrClosed];
+// [ErrInvalidArgument].
+// Source: no method of Redisson, whose red lock has no such request.
 func (r *RedLock) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := r.holder(ctx)
 	return holder, failed("inspect", r.all, err)
@@ -107,23 +108,23 @@ func (r *RedLock) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), failed("inspect", r.all, err)
 }
 
-// Remaining returns how much time is left until fewer than a quorum of the members is held,
-// if nobody renews or unlocks them: 0 if that is so now, -1 if it has no end. Cost and
-// errors: as [RedLock.Holder].
+// Remaining returns the time until fewer than a quorum of the members is held, if no holder renews
+// or unlocks them: 0 if that is so now, -1 if it never ends. Cost and errors: as [RedLock.Holder].
 func (r *RedLock) Remaining(ctx context.Context) (time.Duration, error) {
 	holder, err := r.holder(ctx)
 	return holder.Remaining, failed("inspect", r.all, err)
 }
 
-// ForceUnlock takes each member away from whoever holds it, and reports whether one was
-// held. A quorum that answers is enough: no holder has a quorum then. A holder of this
-// library learns it as [lock.Lock.ForceUnlock] says. While it has a quorum left it asks
-// again for a member that it has lost, and keeps its hold if that is still free. Each
-// member is asked once: after [ErrOutcomeUnknown] it may have been done. A request that is on its
-// way when ForceUnlock returns may still arrive.
+// ForceUnlock takes each member away from its holder, and reports whether one was held. Answers of
+// a quorum are enough: no holder has a quorum then. A holder of this library learns it as described
+// for [lock.Lock.ForceUnlock]. While a holder has a quorum left, it asks again for a member that it
+// has lost, and keeps its hold if that member is still free. The request to each member is sent
+// once: after [ErrOutcomeUnknown] the member may have been taken away. A request that is under way
+// when ForceUnlock returns may still arrive. ctx bounds the round trip.
 //
-// Cost: one script call for each member, all in one round trip. Wire: that of the
-// members. Errors: as [RedLock.Holder].
+// Cost: one script call for each member, all in one round trip.
+// Wire: as for the members.
+// Errors: as [RedLock.Holder].
 // Source: RLock.forceUnlock of each member; RedissonRedLock has none.
 func (r *RedLock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	if err := r.askable(ctx); err != nil {
@@ -166,12 +167,12 @@ func (r *RedLock) askable(ctx context.Context) error {
 	return usable(ctx, r.all)
 }
 
-// undecided returns the error of a question that too few members have answered.
+// undecided returns the error of a request that too few members have answered.
 func (r *RedLock) undecided(answered int, errs []error) error {
 	return fmt.Errorf("%d of %d members answered: %w", answered, len(r.all), cmp.Or(errors.Join(errs...), errSilent))
 }
 
-// longestFirst sorts holders by their leases. One without an end comes first.
+// longestFirst sorts holders by their leases. A lease that never ends comes first.
 func longestFirst(holders []lock.Holder) []lock.Holder {
 	slices.SortStableFunc(holders, func(a, b lock.Holder) int {
 		if a.Remaining < 0 || b.Remaining < 0 {
@@ -202,13 +203,13 @@ func (m member) inspected() (inspected, error) {
 	if l, is := m.Locker.(inspected); is {
 		return l, nil
 	}
-	return nil, fmt.Errorf("%w: %T does not say who holds it", ErrInvalidArgument, m.Locker)
+	return nil, fmt.Errorf("%w: %T does not report its holder", ErrInvalidArgument, m.Locker)
 }
 
-// inquire asks every member at once. It returns the answers, in the order in which they
-// came, and the errors of the others. Once need of them have answered, it waits for the
-// rest until limit has passed since it asked. Each question is bounded by itself. None
-// is sent again once inquire has returned.
+// inquire asks every member at once. It returns the answers, in the order in which they came, and
+// the errors of the others. Once need of them have answered, it waits for the rest until limit has
+// passed since it asked. Each request has its own bound. None is sent again after inquire has
+// returned.
 func inquire[T any](ctx context.Context, members []member, need int, limit time.Duration, ask func(m member, ctx context.Context) (T, error)) (answers []T, errs []error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -217,7 +218,7 @@ func inquire[T any](ctx context.Context, members []member, need int, limit time.
 		answer T
 		err    error
 	}
-	replies := make(chan reply, len(members)) // room for all: those that come late do not wait
+	replies := make(chan reply, len(members)) // room for all: late answers do not block
 	for _, m := range members {
 		run := func() {
 			answer, err := ask(m, ctx)
@@ -245,7 +246,7 @@ func inquire[T any](ctx context.Context, members []member, need int, limit time.
 	return answers, errs
 }
 
-// failed names the operation and the members.
+// failed adds the operation and the names of the members to err.
 func failed(op string, members []member, err error) error {
 	if err == nil {
 		return nil

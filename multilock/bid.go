@@ -19,14 +19,14 @@ type bid struct {
 	r    *round
 
 	parts   []part
-	errs    []error // what members said that did not grant; nil: granted, or not answered
+	errs    []error // the refusals of the members; nil: granted, or not answered
 	open    map[int]bool
 	began   time.Time
 	slowest time.Duration // of the answers
-	over    bool          // the time of those that are open is over
+	over    bool          // the time of the open requests is over
 }
 
-// bid asks all members at once but the one that was waited for, which is held.
+// bid asks all members at once, except the one that was waited for, which is held.
 func (c *campaign) bid(ctx context.Context, mine *answer) *bid {
 	n := len(c.all)
 	b := &bid{campaign: c, errs: make([]error, n), open: make(map[int]bool, n), began: time.Now(), parts: make([]part, 0, n)}
@@ -80,8 +80,7 @@ func (b *bid) take(a answer) {
 	b.parts = append(b.parts, part{b.all[a.i], a.i, a.hold})
 }
 
-// won makes it a hold, if enough are held. The answers that are still to come
-// join it.
+// won makes a hold of the parts, if there are enough. The answers that are still to come join it.
 func (b *bid) won() bool {
 	if len(b.parts) < b.quorum() || missing(b.parts, b.quorum()) != nil {
 		return false
@@ -97,7 +96,7 @@ func (b *bid) won() bool {
 	return true
 }
 
-// lose gives everything back, also what is still to come.
+// lose releases all parts, also those that are still to come.
 func (b *bid) lose(ctx context.Context) {
 	b.held.finish(ErrReleased)
 	b.r.leave()
@@ -119,8 +118,8 @@ func (b *bid) late(a answer) {
 	b.held.came(a.i)
 }
 
-// answers returns how many members have answered, and at how many another call of
-// this process was ahead, which says nothing of their servers.
+// answers returns how many members have answered. own is how many of these were refused because of
+// another call of this process, which says nothing of their servers.
 func (b *bid) answers() (said, own int) {
 	said = len(b.parts)
 	for _, err := range b.errs {
@@ -134,14 +133,14 @@ func (b *bid) answers() (said, own int) {
 	return said, own
 }
 
-// busy reports whether those who hold members, or may do, are why there is no
-// quorum: that is an answer and no fault.
+// busy reports whether other holders, or callers that may become holders, are the reason that there
+// is no quorum. That is an answer, not a fault.
 func (b *bid) busy() bool {
 	said, own := b.answers()
 	return said+own >= b.quorum()
 }
 
-// young returns the members that do not count yet.
+// young returns the members whose grants do not count yet.
 func (b *bid) young() (all notYet) {
 	for _, err := range b.errs {
 		var restarted *RestartedError
@@ -152,8 +151,9 @@ func (b *bid) young() (all notYet) {
 	return all
 }
 
-// notYet adds to the error of a wait which members do not count yet. It is no [ErrNotAcquired], as a [RestartedError] is:
-// the wait ended, and nobody has said that others hold the lock.
+// notYet adds the members that do not count yet to the error of a wait. It does not wrap
+// [ErrNotAcquired], as a [RestartedError] does: the wait ended without an answer that other clients
+// hold the lock.
 type notYet []*RestartedError
 
 func (e notYet) Error() string {
@@ -173,7 +173,8 @@ func (e notYet) As(target any) bool {
 	return is
 }
 
-// first returns the first member that is held by another, or asked for by a call of this process.
+// first returns the first member that is held by another client, or asked for by a call of this
+// process.
 func (b *bid) first() (i int, held bool) {
 	for i, err := range b.errs {
 		var restarted *RestartedError
@@ -184,7 +185,7 @@ func (b *bid) first() (i int, held bool) {
 	return 0, false
 }
 
-// why returns why there is no quorum.
+// why returns the error of a bid without a quorum.
 func (b *bid) why() error {
 	all := []error{fmt.Errorf("%d of %d", len(b.parts), len(b.all))}
 	busy := b.busy()
@@ -198,7 +199,7 @@ func (b *bid) why() error {
 		node := b.all[i].e.Node(b.all[i].key.Name)
 		switch refused := errors.Is(err, ErrNotAcquired); {
 		case err == nil || busy && !refused:
-		case refused && !busy: // a minority's word, and not that of the whole
+		case refused && !busy: // the refusal of a minority, not of the whole
 			all = append(all, fmt.Errorf("%s: %v", node, err))
 		default:
 			all = append(all, fmt.Errorf("%s: %w", node, err))
@@ -207,13 +208,12 @@ func (b *bid) why() error {
 	return errors.Join(all...)
 }
 
-// passing reports whether a member may answer otherwise soon.
+// passing reports whether a member may give another answer soon.
 func passing(err error) bool {
 	return errors.Is(err, ErrNotAcquired) || errors.Is(err, errSilent) || send.Transient(err) && !errors.Is(err, errNoUptime)
 }
 
-// hopeless reports whether so many members fail for good that waiting is of no
-// use.
+// hopeless reports whether so many members fail for good that waiting is of no use.
 func (b *bid) hopeless() bool {
 	n := len(b.all)
 	for _, err := range b.errs {

@@ -19,14 +19,14 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// campaign is one call that wants a red lock: bids, and the waits between them.
+// campaign is one call of Lock or TryLock of a red lock: bids, and the waits between them.
 type campaign struct {
 	*RedLock
 	ask    locking.Ask
 	seat   lease.Seat
 	whole  context.Context // the caller's, until WithWait is over
 	shared *redWaiters
-	e      *locking.Engine // of the member with the longest watchdog timeout: that is how long an outage is borne. All have the same
+	e      *locking.Engine // of the member with the longest watchdog timeout: that bounds an outage. It is the same for all
 	began  time.Duration   // by e
 
 	patience time.Duration // how long a bid waits for members that are just being released
@@ -46,7 +46,7 @@ func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
 	return c
 }
 
-// run returns the hold. If ctx ends while servers do not count yet, its error says so, too.
+// run returns the hold. If ctx ends while servers do not count yet, its error names them, too.
 func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 	held, err := c.bids(ctx)
 	if err != nil && ctx.Err() != nil && len(c.young) > 0 {
@@ -67,7 +67,7 @@ func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 	for mine := (*answer)(nil); ; {
 		if err := usable(ctx, c.all); err != nil {
 			if mine != nil { // the member that was waited for
-				_ = mine.hold.Unlock(ctx) // what fails is said again by its client
+				_ = mine.hold.Unlock(ctx) // its client repeats what fails
 			}
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (c *campaign) goesOn() bool {
 	return !c.ask.Bounded || c.ask.Wait > 0 && c.whole.Err() == nil
 }
 
-// one asks one member, for so long.
+// one asks one member, and waits for it for up to wait.
 func (c *campaign) one(ctx context.Context, i int, wait time.Duration) (*lock.Hold, error) {
 	ctx = context.WithoutCancel(ctx)
 	hold, err := c.all[i].guarded(ctx, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
@@ -114,7 +114,7 @@ func (c *campaign) one(ctx context.Context, i int, wait time.Duration) (*lock.Ho
 	case err == nil:
 		return hold, nil
 	case wait > 0 && errors.Is(err, context.DeadlineExceeded):
-		return c.one(ctx, i, 0) // it had no time to say whether the member is held
+		return c.one(ctx, i, 0) // it had no time to find out whether the member is held
 	}
 	return nil, c.voices[i].refused(ctx, c.all[i], err)
 }
@@ -136,17 +136,17 @@ const (
 	mostWait  = 5 * time.Second
 )
 
-// next waits until another bid is worth it. It returns the member that it has
-// waited for, if it has got it.
+// next waits until another bid is useful. If it has acquired the member that it has waited for, it
+// returns its answer.
 func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
-	told := c.shared.givenUp() // before it is asked whether one has given up
+	told := c.shared.givenUp() // before the check whether one has given up
 	said, own := b.answers()
 	switch {
 	case said >= b.quorum():
 		c.shared.outage.Refused(c.e.Sender)
 	case said+own < b.quorum():
 		return nil, c.bear(b, told)
-	} // else other calls of this process are asking, and they find out
+	} // else other calls of this process are asking
 	if !c.goesOn() {
 		return nil, c.refusal(b)
 	}
@@ -154,7 +154,7 @@ func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
 		return nil, err
 	}
 	c.patience = min(max(3*b.slowest, 2*time.Millisecond), c.limit)
-	if len(b.parts) > 0 { // another has the others: both begin anew, not at once
+	if len(b.parts) > 0 { // another caller has the others: both start again, after different pauses
 		if err := c.sleep(rand.N(3*b.slowest+1), told); err != nil {
 			return nil, err
 		}
@@ -166,7 +166,8 @@ func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
 	return nil, c.sleep(b.untilCounted(), told)
 }
 
-// refusal returns the error of a call that waits no longer. That the lock is held is the word of a quorum.
+// refusal returns the error of a call that stops waiting. It says that the lock is held only if a
+// quorum has said so.
 func (c *campaign) refusal(b *bid) error {
 	if c.ask.Wait == 0 {
 		return b.why()
@@ -178,12 +179,12 @@ func (c *campaign) refusal(b *bid) error {
 	return err
 }
 
-// await waits for the first member that refused. All who want the lock wait for
-// that one, and come one after the other. It ends when another call gives up, too.
+// await waits for the first member that refused. All callers that want the lock wait for the same
+// member, so they come one after the other. It also ends when another call gives up.
 func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{}) (*answer, error) {
 	c.waits++
 	wait := min(firstWait<<min(c.waits, 5), mostWait)
-	wait -= rand.N(wait/10 + 1) // not all at once
+	wait -= rand.N(wait/10 + 1) // spread the callers
 	if end, bounded := c.whole.Deadline(); bounded && c.ask.Wait > 0 {
 		wait = min(wait, max(time.Until(end), time.Millisecond))
 	}
@@ -201,11 +202,11 @@ func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{
 	case !c.goesOn():
 		return nil, c.refusal(b)
 	}
-	return nil, c.shared.outage.GivenUp(c.e.Sender, c.began) // else the next bid finds out what it is
+	return nil, c.shared.outage.GivenUp(c.e.Sender, c.began) // else the next bid finds the reason
 }
 
-// bear goes on for a watchdog timeout with too few members that answer. All
-// callers of this process count together, and give up together.
+// bear continues for up to a watchdog timeout with too few members that answer. All callers of this
+// process count together, and give up together.
 func (c *campaign) bear(b *bid, told <-chan struct{}) error {
 	why := b.why()
 	lasted, pause := c.shared.outage.Failed(c.e.Sender, why)
@@ -222,7 +223,7 @@ func (c *campaign) bear(b *bid, told <-chan struct{}) error {
 	return c.shared.outage.GivenUp(c.e.Sender, c.began)
 }
 
-// sleep ends with the wait, when another call gives up, and for those who look again.
+// sleep ends after d, with the wait, or when another call gives up.
 func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -238,7 +239,7 @@ func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	return nil
 }
 
-// untilCounted returns how long until another server counts.
+// untilCounted returns the time until another server counts.
 func (b *bid) untilCounted() time.Duration {
 	wait := time.Second
 	for _, err := range b.errs {
@@ -250,7 +251,7 @@ func (b *bid) untilCounted() time.Duration {
 	return wait
 }
 
-// tell tells the log of servers that restarted, once for each restart.
+// tell logs servers that restarted, once for each restart.
 func (b *bid) tell() {
 	for i, err := range b.errs {
 		var restarted *RestartedError
@@ -265,19 +266,19 @@ func (b *bid) tell() {
 	}
 }
 
-// redWaiters is what the callers of this process that want the same red lock
-// share, whichever handles they have.
+// redWaiters is shared by the callers of this process that want the same red lock, whatever their
+// handles.
 type redWaiters struct {
 	places.Entry
 	outage send.Outage // of a quorum
 
 	mu   sync.Mutex
-	told chan struct{} // closed when one of them gives up, so that the others look
+	told chan struct{} // closed when one of them gives up, so that the others check
 }
 
 type redWaitersKey struct{}
 
-// redWaitersOf returns the table of a client. That of a red lock is in the table of its campaigns' client.
+// redWaitersOf returns the table of a client. A red lock is in the table of its campaigns' client.
 func redWaitersOf(e *locking.Engine) *places.Places[string, *redWaiters] {
 	return e.Shared(redWaitersKey{}, func() any {
 		return &places.Places[string, *redWaiters]{
@@ -287,7 +288,7 @@ func redWaitersOf(e *locking.Engine) *places.Places[string, *redWaiters] {
 	}).(*places.Places[string, *redWaiters])
 }
 
-// identity returns the same for all handles of a process on the same members, in whatever order.
+// identity returns the same text for all handles of a process on the same members, in any order.
 func identity(members []member) string {
 	ids := make([]string, len(members))
 	for i, m := range members {
@@ -305,7 +306,7 @@ func (w *redWaiters) givesUp() {
 	w.told = make(chan struct{})
 }
 
-// givenUp returns a channel that is closed when one of them gives up from now on.
+// givenUp returns a channel that is closed when one of the callers gives up from now on.
 func (w *redWaiters) givenUp() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// climb takes locks in their order: it waits for one only while it has those
-// before it, and none behind.
+// climb acquires locks in their order: it waits for one only while it holds those before it, and
+// none after it.
 type climb struct {
 	held    *held
 	members []member
@@ -22,12 +22,12 @@ type climb struct {
 	until   time.Time // the end of WithWait
 
 	holds  []*lock.Hold // of the members; nil: not held
-	busy   []error      // what those said last that are not
+	busy   []error      // the last answers of those that are not
 	waited bool         // so the leases may be of different age
-	failed time.Time    // since when the one that it waits for fails; zero: it does not
+	failed time.Time    // since when the awaited member fails; zero: it does not
 }
 
-// takeAll takes all of the members, or none.
+// takeAll acquires all of the members, or none.
 func takeAll(ctx context.Context, members []member, ask locking.Ask, seat lease.Seat) (locking.Holding, error) {
 	n := len(members)
 	c := &climb{held: newHeld(n, seat), members: members, ask: ask, holds: make([]*lock.Hold, n), busy: make([]error, n)}
@@ -42,7 +42,7 @@ func takeAll(ctx context.Context, members []member, ask locking.Ask, seat lease.
 	return c.held, nil
 }
 
-// parts returns what is held from that member on.
+// parts returns the held members from index from on.
 func (c *climb) parts(from int) []part {
 	parts := make([]part, 0, len(c.members)-from)
 	for i := from; i < len(c.members); i++ {
@@ -69,14 +69,14 @@ func (c *climb) toTop(ctx context.Context) error {
 	}
 }
 
-// tryRest asks all that are not held, and returns the first that is not yet.
+// tryRest asks all members that are not held, and returns the first that is still not held.
 func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	if err := usable(ctx, c.members); err != nil {
 		return 0, err
 	}
 	r := newRound(len(c.members), func(a answer) {
 		if a.hold != nil { // it came too late
-			_ = a.hold.Unlock(context.Background()) // what fails is said again by its client
+			_ = a.hold.Unlock(context.Background()) // its client repeats what fails
 		}
 	})
 	asked := 0
@@ -91,7 +91,7 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	if r.all(open, asked, c.take) {
 		return c.firstGap()
 	}
-	for i, err := range c.busy { // that one is held is an answer for all of them
+	for i, err := range c.busy { // one held member is an answer for all of them
 		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, send.ErrUnasked) {
 			return 0, err
 		}
@@ -99,7 +99,7 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	return 0, core.ContextError(open)
 }
 
-// within returns ctx until WithWait is over, and for some time more.
+// within returns ctx until WithWait is over, and for the time more after that.
 func (c *climb) within(ctx context.Context, more time.Duration) (context.Context, func()) {
 	if c.until.IsZero() {
 		return ctx, func() {}
@@ -114,8 +114,8 @@ func (c *climb) take(a answer) {
 	}
 }
 
-// firstGap returns the first that is not held; an error of one that will not be held
-// by waiting for it comes first.
+// firstGap returns the first member that is not held. An error that waiting cannot resolve comes
+// first.
 func (c *climb) firstGap() (gap int, err error) {
 	gap = len(c.members)
 	for i := len(c.members) - 1; i >= 0; i-- {
@@ -132,8 +132,7 @@ func (c *climb) firstGap() (gap int, err error) {
 
 func (c *climb) waits() bool { return !c.ask.Bounded || c.ask.Wait > 0 }
 
-// settle makes leases of different age one, and finds out whether all are
-// trusted.
+// settle makes leases of different age equal, and checks whether all are trusted.
 func (c *climb) settle(ctx context.Context) (gap int, err error) {
 	if c.ask.Lease > 0 && c.waited {
 		c.extend(ctx, len(c.members))
@@ -154,8 +153,8 @@ func (c *climb) firstLost() int {
 	return len(c.members)
 }
 
-// extend gives the first n their whole lease again. One that cannot be is lost
-// in time, and found then.
+// extend gives the first n members their whole lease again. A member that cannot be extended is
+// lost in time, and detected then.
 func (c *climb) extend(ctx context.Context, n int) {
 	held := make([]member, 0, n)
 	holds := make([]*lock.Hold, 0, n)
@@ -169,8 +168,8 @@ func (c *climb) extend(ctx context.Context, n int) {
 	together(held, func(i int) { _ = holds[i].Extend(ctx, c.ask.Lease) })
 }
 
-// drop gives back what is held from that member on. What is silent goes on by
-// itself.
+// drop releases the held members from index from on. Releases that get no answer continue in the
+// background.
 func (c *climb) drop(from int) {
 	r := newRound(len(c.members), func(answer) {})
 	parts := c.parts(from)
@@ -181,7 +180,7 @@ func (c *climb) drop(from int) {
 	clear(c.holds[from:])
 }
 
-// waitFor waits until member i is held, or one before it is lost.
+// waitFor waits until member i is held, or a member before it is lost.
 func (c *climb) waitFor(ctx context.Context, i int) error {
 	if !c.waits() {
 		return c.busy[i]
@@ -206,28 +205,28 @@ func (c *climb) waitFor(ctx context.Context, i int) error {
 	}
 }
 
-// whileHeld returns a context that ends when something that is held is lost.
+// whileHeld returns a context that ends when a held member is lost.
 func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c.held.mu.Lock()
 	c.held.wake = cancel
 	c.held.mu.Unlock()
 	if c.firstLost() < len(c.members) {
-		cancel(ErrLost) // before it could be told
+		cancel(ErrLost) // it was lost before it could be told
 	}
 	wakeAtClose(ctx, c.members, cancel, nil)
 	return ctx, func() { cancel(nil) }
 }
 
-// keepAlive is how often fixed leases are extended during a wait, at the most.
+// keepAlive is how often, at most, fixed leases are extended during a wait.
 const keepAlive = 50 * time.Millisecond
 
-// waitOnce waits for member i. With fixed leases in hand it does so in steps,
-// between which these are extended.
+// waitOnce waits for member i. If members with fixed leases are held, it waits in steps and extends
+// these between the steps.
 func (c *climb) waitOnce(ctx context.Context, i int) (*lock.Hold, error) {
 	wait := time.Duration(-1)
 	if !c.until.IsZero() {
-		wait = max(1, time.Until(c.until)) // 0 would be none, which waits for the answer
+		wait = max(1, time.Until(c.until)) // 0 would mean no wait, and only one answer
 	}
 	if step := max(c.ask.Lease/3, keepAlive); c.ask.Lease > 0 && i > 0 && (wait < 0 || wait > step) {
 		wait = step
@@ -238,7 +237,7 @@ func (c *climb) waitOnce(ctx context.Context, i int) (*lock.Hold, error) {
 	return c.members[i].TryLock(ctx, append(c.options(), lock.WithWait(wait))...)
 }
 
-// goesOn reports whether the end of one step is not that of the wait.
+// goesOn reports whether the wait continues after the end of one step.
 func (c *climb) goesOn(ctx context.Context, i int, err error) bool {
 	if ctx.Err() != nil || c.ask.Lease == 0 || !c.until.IsZero() && time.Now().After(c.until) {
 		return false

@@ -2,7 +2,7 @@ package multilock
 
 import "github.com/rueidisson/rueidisson/lock"
 
-// What a program branches on; the errors name the member that they are of.
+// The errors that a program branches on; they name their member.
 var (
 	ErrNotAcquired     = lock.ErrNotAcquired
 	ErrLost            = lock.ErrLost

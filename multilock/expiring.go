@@ -7,17 +7,17 @@ import (
 // alarm is one early warning.
 type alarm struct {
 	rung chan struct{}
-	look chan struct{} // poked when a part has come or gone
+	look chan struct{} // gets a value when a part has come or gone
 }
 
-// Expiring returns a channel that is closed when so many parts warn that the rest is not enough. Who
-// asks for it pays for a goroutine, which ends with the warning or the hold.
+// Expiring returns a channel that is closed when so many parts warn that the rest is not enough.
+// The first call starts a goroutine, which ends with the warning or the hold.
 func (h *held) Expiring() <-chan struct{} {
 	quiet := h.quiet()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.alarm != nil && (!isClosed(h.alarm.rung) || quiet < h.need) {
-		return h.alarm.rung // it goes on, or has been given
+		return h.alarm.rung // it is still running, or has rung
 	}
 	h.alarm = &alarm{make(chan struct{}), make(chan struct{}, 1)}
 	switch {
@@ -42,8 +42,8 @@ func (h *held) quiet() (n int) {
 	return n
 }
 
-// watch has a goroutine of a client that is not closing await the alarm. It is
-// called under the mutex.
+// watch starts a goroutine that awaits the alarm, of a client that is not closing. The caller holds
+// the mutex.
 func (h *held) watch(a *alarm) {
 	for _, p := range h.parts {
 		if p.e.Open() == nil && p.e.Spawn(func() { h.await(a, p.e.Closing()) }) {
@@ -52,8 +52,8 @@ func (h *held) watch(a *alarm) {
 	}
 }
 
-// await rings when too few are quiet. A client that closes waits for it: then
-// it goes on as another's.
+// await rings when too few parts are quiet. If the goroutine's client closes, another client's
+// goroutine continues.
 func (h *held) await(a *alarm, closing <-chan struct{}) {
 	for h.quiet() >= h.need {
 		cases := []reflect.SelectCase{receive(h.over), receive(closing), receive(a.look)}
@@ -75,7 +75,7 @@ func (h *held) await(a *alarm, closing <-chan struct{}) {
 	close(a.rung)
 }
 
-// lookAgain has the alarm look again, if there is one.
+// lookAgain makes the alarm check again, if there is one.
 func (h *held) lookAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,9 +16,8 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Group is a handle on the locks of any number of values under one name, of
-// which several are taken at once by one script. It may be used by any number of
-// goroutines.
+// Group is a handle on the locks of any number of values under one name. One script acquires
+// several of them at once. Any number of goroutines may use it.
 type Group struct {
 	e      *locking.Engine
 	mapped string
@@ -37,21 +36,19 @@ func NewGroup(c Client, name string) *Group {
 // Name returns the name that the handle was made with.
 func (g *Group) Name() string { return g.name }
 
-// Lock waits until none of the values is held, and takes them all: it is
-// [Values.Lock] of [Group.Of].
+// Lock waits until all of the values are free, and acquires them all: it is [Values.Lock] of
+// [Group.Of].
 func (g *Group) Lock(ctx context.Context, values ...string) (*lock.Hold, error) {
 	return g.Of(values...).Lock(ctx)
 }
 
-// TryLock takes the values if none of them is held now: it is [Values.TryLock]
-// of [Group.Of].
+// TryLock acquires the values if all of them are free now: it is [Values.TryLock] of [Group.Of].
 func (g *Group) TryLock(ctx context.Context, values ...string) (*lock.Hold, error) {
 	return g.Of(values...).TryLock(ctx)
 }
 
-// Of returns a handle on the lock of these values: a [lock.Locker]. It asks
-// nobody. No values are the [ErrInvalidArgument] of its operations; one that is given
-// twice counts once.
+// Of returns a handle on the lock of these values: a [lock.Locker]. It does no I/O. Without values
+// its operations return [ErrInvalidArgument]. A value that is given twice counts once.
 func (g *Group) Of(values ...string) *Values {
 	v := &Values{g: g, p: newGroupProtocol(g.e, g.mapped, values), bad: g.bad}
 	if v.bad == nil && len(values) == 0 {
@@ -62,18 +59,17 @@ func (g *Group) Of(values ...string) *Values {
 
 var _ lock.Locker = (*Values)(nil)
 
-// Values is a handle on some values of a [Group], which are held together or not
-// at all.
+// Values is a handle on some values of a [Group], which are held all or none.
 type Values struct {
 	g   *Group
 	p   *groupProtocol
 	bad error
 }
 
-// Name returns that of the group.
+// Name returns the name of the group.
 func (v *Values) Name() string { return v.g.name }
 
-// handles returns one for each value, so that each is carried.
+// handles returns one handle for each value, so that contexts carry each value.
 func (v *Values) handles() []lockkit.Handle {
 	all := make([]lockkit.Handle, len(v.p.fields))
 	for i, field := range v.p.fields {
@@ -82,31 +78,30 @@ func (v *Values) handles() []lockkit.Handle {
 	return all
 }
 
-// Lock waits until none of the values is held by another, and takes them all.
-// ctx bounds the wait and nothing else; what it returns is a hold as that of any
-// lock, renewed until it is unlocked unless [lock.WithLease] is given.
+// Lock waits until all of the values are free, and acquires them all. ctx bounds only the wait. The
+// hold is like the hold of any lock: it is renewed until it is unlocked, unless [lock.WithLease] is
+// given.
 //
-// Under a context that carries a hold of all of the values, Lock re-enters that
-// hold; of some of them only, it is an [ErrInvalidArgument], since it would wait for
-// itself.
+// Under a context that carries a hold of all of the values, Lock re-enters that hold. If the
+// context carries a hold of some of them only, Lock returns [ErrInvalidArgument], because it would
+// wait for itself.
 //
-// Those who wait for the same values queue in their process. They are woken when
-// one of these is released, and by each release by Redisson in the group, and look.
+// Waiters for the same values queue in their process. They wake and check when one of these values
+// is released, and at each release by Redisson in the group.
 //
-// Cost: as of a lock, for any number of values; the script is linear in them.
-// Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8
-// bytes in base64, with the owner, f:<owner>:expire_time with the end of the
-// lease in ms by the clock of the client, and f:<owner>:lock_count.
-// Errors: as [lock.Lock.Lock]; [lock.ErrWrongKind] if the name is that of a lock.
+// Cost: as for a lock, for any number of values; the script is linear in them.
+// Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8 bytes in base64,
+// with the owner, f:<owner>:expire_time with the end of the lease in ms by the clock of the client,
+// and f:<owner>:lock_count.
+// Errors: as [lock.Lock.Lock]; [lock.ErrWrongKind] if the name is the name of a lock.
 // Source: Redisson's RLock of getMultiLock(group, values), with a string codec.
 func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
 	ask, err := lockkit.Resolve(opts)
 	return v.acquire(ctx, "lock", ask, err)
 }
 
-// TryLock takes the values if none of them is held now, or within
-// [lock.WithWait]. It returns [ErrNotAcquired] if not. Cost, wire and other
-// errors: as [Values.Lock].
+// TryLock acquires the values if all of them are free now, or within [lock.WithWait]. Else it
+// returns [ErrNotAcquired]. Cost, wire and other errors: as [Values.Lock].
 func (v *Values) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
 	ask, err := lockkit.ResolveTry(opts)
 	return v.acquire(ctx, "try lock", ask, err)
@@ -139,12 +134,12 @@ func (v *Values) take(ctx context.Context, ask locking.Ask) (*lock.Hold, error) 
 	}, v.handles()...)
 }
 
-// carried returns the hold of all the values that ctx carries, if it does.
+// carried returns the hold of all the values that ctx carries, if there is one.
 func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	for i, h := range v.handles() {
 		_, hold := lockkit.Carried[lock.Hold](ctx, h.Engine, h.Key.Name, h.Key.Kind)
 		if kind, _ := lockkit.Carried[lock.Hold](ctx, h.Engine, h.Key.Name, ""); hold == nil && kind != "" && !strings.HasPrefix(kind, "group ") {
-			return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrWrongKind, kind)
+			return nil, fmt.Errorf("%w: the context carries a hold of kind %q of that name", lock.ErrWrongKind, kind)
 		}
 		if i > 0 && hold != outer {
 			return nil, fmt.Errorf("%w: the context carries a hold of some of the values", ErrInvalidArgument)
@@ -154,7 +149,7 @@ func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	return outer, nil
 }
 
-// Two of one group cannot be members of one lock, as their values could be given at once.
+// init refuses two of one group as members of one lock: their values can be given at once.
 func init() {
 	lockkit.LendIdentity(func(v *Values) (*locking.Engine, core.Key) {
 		return v.g.e, core.Key{Kind: core.GroupKind, Name: v.g.mapped}

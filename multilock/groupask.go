@@ -17,14 +17,14 @@ var (
 	groupForceScript   = scripts.Must(lua, "lua/group_force.lua")
 )
 
-// Holder returns who holds one of the values at this moment, as the master sees it: of
-// several holders the one whose lease is longest. Its Owner is empty if nobody holds
-// one. What is left of its lease counts by the clock of this client, as the format
-// has it.
+// Holder returns the holder of one of the values at this moment, as the master sees it: of several
+// holders the one with the longest lease. Its Owner is empty if all values are free. The rest of
+// its lease is counted by the clock of this client, as the format requires. ctx bounds the round
+// trip.
 //
-// Cost: one script call, which is linear in the values. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
-// Source: no method of Redisson's, which has no such question for this lock.
+// Cost: one script call, which is linear in the values.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], and those of Redis.
+// Source: no method of Redisson, which has no such request for this lock.
 func (v *Values) Holder(ctx context.Context) (lock.Holder, error) {
 	holder, err := v.holder(ctx)
 	return holder, v.failed("inspect", err)
@@ -37,21 +37,21 @@ func (v *Values) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), v.failed("inspect", err)
 }
 
-// Remaining returns how much time is left until all the values are free, if nobody renews
-// or unlocks them: 0 if none is held. Cost and errors: as [Values.Holder].
+// Remaining returns the time until all the values are free if no holder renews or unlocks them: 0
+// if none is held. Cost and errors: as [Values.Holder].
 func (v *Values) Remaining(ctx context.Context) (time.Duration, error) {
 	holder, err := v.holder(ctx)
 	return holder.Remaining, v.failed("inspect", err)
 }
 
-// ForceUnlock takes the values away from whoever holds them, and reports whether
-// somebody did. A holder keeps what else it holds of the group until it learns of
-// it, at its next renewal or when it unlocks: then its hold is lost, and the rest is
-// given back or left to its lease. It is sent once: after [lock.ErrOutcomeUnknown] it may
-// have been done.
+// ForceUnlock takes the values away from their holders, and reports whether there were any. A
+// holder keeps its other values of the group until its next renewal or its unlock. Then its hold is
+// lost, and its other values are released or left to their lease. The request is sent once: after
+// [lock.ErrOutcomeUnknown] the values may have been taken away. ctx bounds the round trip.
 //
-// Cost: one script call, which is linear in the values. Wire: HDEL of the fields of
-// the values, and the release message. Errors: as [Values.Holder].
+// Cost: one script call, which is linear in the values.
+// Wire: HDEL of the fields of the values, and the release message.
+// Errors: as [Values.Holder].
 // Source: RedissonMultiLock of a group, forceUnlock.
 func (v *Values) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = valuesAsk(ctx, v, func() (bool, error) {
@@ -64,7 +64,7 @@ func (v *Values) ForceUnlock(ctx context.Context) (held bool, err error) {
 		return n == 1, err
 	})
 	if held {
-		v.g.e.Hurry(v.p.key) // our own holder, if it was one, need not wait for its renewal
+		v.g.e.Hurry(v.p.key) // a holder of this client learns it before its next renewal
 	}
 	return held, v.failed("force unlock", err)
 }
@@ -82,7 +82,7 @@ func (v *Values) holder(ctx context.Context) (longest lock.Holder, err error) {
 	}
 	now := time.Now()
 	for i := 0; i+2 < len(texts); i += 3 {
-		ends, _ := strconv.ParseInt(texts[i+1], 10, 64) // 0, if it is no number: a lease that is over
+		ends, _ := strconv.ParseInt(texts[i+1], 10, 64) // 0, if it is not a number: a lease that is over
 		left := time.UnixMilli(ends).Sub(now)
 		if left <= longest.Remaining {
 			continue // over, or another holds one for longer
@@ -99,7 +99,7 @@ func valuesAsk[T any](ctx context.Context, v *Values, call func() (T, error)) (r
 	return object.Ask(ctx, v.g.e, v.bad, call)
 }
 
-// failed names the operation and the group.
+// failed adds the operation and the group to err.
 func (v *Values) failed(op string, err error) error {
 	if err == nil {
 		return nil

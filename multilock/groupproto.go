@@ -22,7 +22,7 @@ var (
 	buryScript         = scripts.Must(lua, "lua/bury.lua")
 )
 
-// groupRenewal is that of every hold of values.
+// groupRenewal is the renewal of every hold of values.
 var groupRenewal = &lease.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Dated: true,
 	Add: func(on, args []string, key core.Key, owner string, left time.Duration) (k, a []string) {
 		name, fields := keys.GroupOf(key.Name)
@@ -32,18 +32,18 @@ var groupRenewal = &lease.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua
 
 func millis(d time.Duration) string { return strconv.FormatInt(core.Millis(d), 10) }
 
-// nowMillis returns the time of the client, as the format has it.
+// nowMillis returns the time of the client, which the format needs.
 func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 
-// groupProtocol is some values of a group, as the server sees them.
+// groupProtocol is some values of a group on the server.
 type groupProtocol struct {
 	e       *locking.Engine
 	name    string   // mapped
 	fields  []string // of the values, each once and in order
-	key     core.Key // of the values, in the slot of the group: those who want the same ones queue in their process
+	key     core.Key // of the values, in the slot of the group: waiters for the same values queue in their process
 	channel string
 	freed   string // channel: which fields were released
-	gone    string // where the tombstones are
+	gone    string // key of the tombstones
 }
 
 var _ locking.Announcing = (*groupProtocol)(nil)
@@ -136,8 +136,8 @@ func (p *groupProtocol) Release(ctx context.Context, owner string) (lease.Releas
 	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
-// GiveBack returns two scripts of one key each, so that it works while the slot
-// moves. The tombstone comes first: whatever arrives after it takes nothing.
+// GiveBack runs two scripts of one key each, so that it works during a slot migration. The
+// tombstone comes first: an acquire that arrives after it takes nothing.
 func (p *groupProtocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, millis(send.RequestMemory)}); err != nil {
 		return lease.Released{}, err

@@ -19,14 +19,14 @@ var lua embed.FS
 
 var uptimeScript = scripts.Must(lua, "lua/uptime.lua")
 
-// RestartedError says that a member of a red lock would be given by a server
-// that restarted lately. It may have forgotten a hold whose lease is not over,
-// so the grant does not count, and was given back. It wraps [ErrNotAcquired].
+// RestartedError says that the server of a red lock's member restarted lately. The server may have
+// forgotten a hold whose lease is not over. So its grant did not count, and was released. It wraps
+// [ErrNotAcquired].
 type RestartedError struct {
 	Member    string    // its name
 	Server    string    // its address, as far as the client knows it
-	Restarted time.Time // when it did at the latest, by the clock here; at most two seconds earlier
-	Counts    time.Time // from when on it counts
+	Restarted time.Time // the latest time of the restart, by the clock here; the restart was at most two seconds earlier
+	Counts    time.Time // the time from which its grants count
 }
 
 func (e *RestartedError) Error() string {
@@ -34,12 +34,11 @@ func (e *RestartedError) Error() string {
 		e.Member, e.Server, e.Restarted.Format(time.RFC3339), e.Counts.Format(time.RFC3339))
 }
 
-// Unwrap returns ErrNotAcquired: others may hold what the server has forgotten.
+// Unwrap returns ErrNotAcquired: other clients may hold what the server has forgotten.
 func (e *RestartedError) Unwrap() error { return ErrNotAcquired }
 
-// guarded asks for a member, and for how long its server has been up then. The
-// second question follows the first, so a server that restarts between the two
-// is young.
+// guarded asks for a member, and then for the uptime of its server. The request for the uptime
+// follows the first one, so a server that restarts between the two is young.
 func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(context.Context) (*lock.Hold, error)) (*lock.Hold, error) {
 	if mustBeUp == 0 {
 		return ask(ctx)
@@ -50,7 +49,7 @@ func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(co
 		return nil, err
 	}
 	if err := m.oldEnough(ctx, follower, mustBeUp); err != nil {
-		_ = hold.Unlock(ctx) // what fails is said again by its client
+		_ = hold.Unlock(ctx) // its client repeats what fails
 		return nil, err
 	}
 	return hold, nil
@@ -68,7 +67,7 @@ func (m member) oldEnough(ctx context.Context, follower *send.Follower, mustBeUp
 	return &RestartedError{m.Name(), m.e.Node(m.key.Name), restarted, restarted.Add(mustBeUp)}
 }
 
-// uptime returns what followed, or a question of its own.
+// uptime returns the answer that followed the acquire, or makes a request of its own.
 func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Duration, error) {
 	if answer, followed := follower.Answer(); followed {
 		if _, said := rueidis.IsRedisErr(answer.Error()); said || answer.Error() == nil { // else the answer was lost
@@ -85,11 +84,11 @@ func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Durat
 	return seconds(answer.AsInt64())
 }
 
-var errNoUptime = errors.New("INFO does not tell it")
+var errNoUptime = errors.New("INFO has no uptime_in_seconds")
 
-// seconds returns how long the server has been up at least. It takes one whole second
-// from another, so that it may have been up for nearly one less than it says. It
-// says less than none if its clock has been set back.
+// seconds returns how long the server has been up at least. INFO counts whole seconds, so it
+// subtracts one: the server may have been up for nearly one second less than INFO says. INFO
+// reports a negative uptime if the server's clock has been set back; that counts as 0.
 func seconds(n int64, err error) (time.Duration, error) {
 	if rueidis.IsRedisNil(err) {
 		return 0, errNoUptime

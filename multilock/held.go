@@ -19,16 +19,15 @@ type part struct {
 	hold *lock.Hold
 }
 
-// held is what a hold of several locks stands on: their holds. It is trusted
-// while enough of these are. It counts them at each question, and is told when
-// one of them ends.
+// held is the holding of several locks: their holds. It is trusted while enough of these are. It
+// counts them at each call of Err, and the parts tell it when they end.
 type held struct {
 	need int
 	seat lease.Seat
 
 	mu    sync.Mutex
 	parts []part        // copied when it changes
-	wake  func(error)   // while it is being acquired: told that a part has ended
+	wake  func(error)   // while it is being acquired: called when a part has ended
 	cause error         // why it has ended, or was released
 	over  chan struct{} // closed then; made with the first alarm
 	alarm *alarm        // see Expiring
@@ -57,12 +56,12 @@ func newHeld(need int, seat lease.Seat) *held {
 	return &held{need: need, seat: seat, wake: func(error) {}}
 }
 
-// stand begins its life, with parts that have been told to tell it.
+// stand starts the hold with parts that are already connected to it.
 func (h *held) stand(parts []part) {
 	h.mu.Lock()
 	h.parts, h.wake = parts, nil
 	h.mu.Unlock()
-	_ = h.Err() // what was told meanwhile
+	_ = h.Err() // a part may have ended meanwhile
 }
 
 // Ended handles the end of a part.
@@ -82,7 +81,7 @@ func (h *held) Ended(cause error) {
 	}
 }
 
-// Err returns nil while enough parts may be trusted.
+// Err returns nil while enough parts are trusted.
 func (h *held) Err() error {
 	h.mu.Lock()
 	parts, cause := h.parts, h.cause
@@ -100,7 +99,7 @@ func (h *held) Err() error {
 	return h.cause
 }
 
-// missing returns why fewer than need of the parts are trusted, if they are.
+// missing returns why fewer than need of the parts are trusted, nil if enough are.
 func missing(parts []part, need int) (why error) {
 	for _, p := range parts {
 		switch err := p.hold.Err(); {
@@ -119,7 +118,7 @@ func missing(parts []part, need int) (why error) {
 	return nil
 }
 
-// finish ends it, once. It reports whether it was this call that did.
+// finish ends the hold, once. It reports whether this call did.
 func (h *held) finish(cause error) (parts []part, first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,24 +132,24 @@ func (h *held) finish(cause error) (parts []part, first bool) {
 	return h.parts, true
 }
 
-// end ends the hold without the holder's doing. First the holder is told, and
-// what hangs on the hold ends; then what still stands of a hold that was lost is
-// given back. If a client closes, that is the holder's to do, as ever.
+// end ends the hold without an action of the holder. First the holder and the contexts of the hold
+// end. Then the valid parts of a hold that was lost are released. If a client closes, the holder
+// has to release them, as always.
 func (h *held) end(cause error) {
 	parts, first := h.finish(cause)
 	if !first {
 		return
 	}
-	h.seat.Ended(cause) // the engine of the lost part has told the log
+	h.seat.Ended(cause) // the engine of the lost part has logged it
 	if !errors.Is(cause, ErrClosed) {
 		standing := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.hold.Err() != nil })
-		for _, p := range standing { // nobody waits for it, and what fails is said again by the client of the part
+		for _, p := range standing { // in the background: the client of the part repeats what fails
 			p.e.Spawn(func() { _ = p.hold.Unlock(context.Background()) }) // else the client has closed
 		}
 	}
 }
 
-// Deadline returns until when enough of them are trusted without another renewal.
+// Deadline returns the time until which enough parts are trusted without another renewal.
 func (h *held) Deadline() time.Time {
 	parts := h.now()
 	all := make([]time.Time, len(parts))
@@ -167,8 +166,8 @@ func (h *held) Deadline() time.Time {
 // Fence returns 0: the members have tokens of their own, if any.
 func (h *held) Fence(lease.Seat) int64 { return 0 }
 
-// Grow asks every part for a lease of d from now on. It is content with as many
-// as are needed, and waits for no more.
+// Grow asks every part for a lease of d from now on. It returns when as many parts as needed have
+// grown, and does not wait for more.
 func (h *held) Grow(ctx context.Context, d time.Duration, _ lease.Seat) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -196,7 +195,7 @@ func (h *held) Grow(ctx context.Context, d time.Duration, _ lease.Seat) error {
 	return errors.Join(failed...)
 }
 
-// Release gives every part back, at once, and waits for the answers.
+// Release releases all parts at once, and waits for the answers.
 func (h *held) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
@@ -214,7 +213,7 @@ func (h *held) Release(ctx context.Context, _ lease.Seat) error {
 	return enough(errs, h.need)
 }
 
-// enough returns nil if need of them are, and else what went wrong.
+// enough returns nil if need of the errs are nil, else what went wrong.
 func enough(errs []error, need int) error {
 	for _, err := range errs {
 		if err == nil {

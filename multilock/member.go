@@ -23,9 +23,9 @@ type member struct {
 
 var errNoLocks = fmt.Errorf("%w: no locks", ErrInvalidArgument)
 
-// membersOf checks what was given as members. They come back in the order in
-// which everybody takes them: that of their names in Redis. Those of one name,
-// on several servers, stay as they were given.
+// membersOf checks the locks that were given as members. It sorts them into the order in which all
+// processes acquire them: by their names in Redis. Locks of one name, on several servers, keep the
+// given order.
 func membersOf(lockers []lock.Locker) ([]member, error) {
 	if len(lockers) == 0 {
 		return nil, errNoLocks
@@ -58,11 +58,11 @@ func memberOf(l lock.Locker) (m member, err error) {
 		return m, fmt.Errorf("%w: %T is not a lock of this library", ErrInvalidArgument, l)
 	}
 	m.Locker, m.e, m.key = l, e, key
-	return m, object.CheckName(m.e, m.key.Name) // the lock itself would refuse it only after others were asked
+	return m, object.CheckName(m.e, m.key.Name) // the lock itself would refuse it only after requests to others
 }
 
-// tryOnce asks for the lock, as it is now. It returns when it has an answer or
-// no hope of one: whoever waits for it may have gone.
+// tryOnce asks for the lock, as it is now. It returns when it has an answer or no hope of one: its
+// caller may have stopped waiting.
 func (m member) tryOnce(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
 	return m.TryLock(context.WithoutCancel(ctx), opts...)
 }
@@ -75,8 +75,8 @@ func handles(members []member) []lockkit.Handle {
 	return all
 }
 
-// names returns the names of the members, each once: those of a red lock have one
-// as a rule.
+// names returns the names of the members, each once: the members of a red lock usually share one
+// name.
 func names(members []member) string { return strings.Join(distinct(members), ", ") }
 
 func distinct(members []member) (all []string) {
@@ -88,7 +88,7 @@ func distinct(members []member) (all []string) {
 	return all
 }
 
-// usable checks what every operation needs, before anybody is asked.
+// usable checks what every operation needs, before any request is sent.
 func usable(ctx context.Context, members []member) error {
 	if err := object.CheckContext(ctx); err != nil {
 		return err
@@ -107,9 +107,9 @@ func usable(ctx context.Context, members []member) error {
 	return nil
 }
 
-// wakeAtClose cancels ctx when the client of any member closes. The wait for one
-// member sees only the end of its own client; so this is a goroutine, if there
-// are several. It ends with ctx, and with also.
+// wakeAtClose cancels ctx when the client of any member closes. The wait for one member sees only
+// the end of its own client. So wakeAtClose starts a goroutine if there are several clients. The
+// goroutine ends with ctx, and with also.
 func wakeAtClose(ctx context.Context, members []member, cancel context.CancelCauseFunc, also <-chan struct{}) {
 	cases := []reflect.SelectCase{receive(ctx.Done())}
 	for i, m := range members {

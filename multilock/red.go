@@ -19,7 +19,7 @@ import (
 
 const (
 	fewest        = 3
-	shortestLease = 50 * time.Millisecond // below, a twentieth of it is no margin for the drift of many clocks
+	shortestLease = 50 * time.Millisecond // a twentieth of less is not enough margin for the drift of many clocks
 
 	defaultMemberTimeout = 50 * time.Millisecond
 	defaultRestartGuard  = 30 * time.Second // at least
@@ -27,8 +27,8 @@ const (
 
 var _ lock.Locker = (*RedLock)(nil)
 
-// RedLock is a handle on one lock that stands on several servers, of which more
-// than half have to agree. It may be used by any number of goroutines.
+// RedLock is a handle on one lock on several servers; more than half of them have to agree. Any
+// number of goroutines may use it.
 type RedLock struct {
 	all   []member
 	bad   error // what every operation returns
@@ -46,9 +46,8 @@ type redOption func(*RedLock) error
 
 func (o redOption) applyRed(r *RedLock) error { return o(r) }
 
-// WithMemberTimeout sets how long one member may take to answer before the
-// others decide without it. The default is 50 ms. A grant that comes later joins
-// the hold, or is given back. At least 1 ms.
+// WithMemberTimeout sets how long one member may take to answer before the others decide without
+// it. The default is 50 ms. A grant that comes later joins the hold, or is released. At least 1 ms.
 func WithMemberTimeout(d time.Duration) RedOption {
 	return redOption(func(r *RedLock) error {
 		if d < time.Millisecond {
@@ -59,12 +58,11 @@ func WithMemberTimeout(d time.Duration) RedOption {
 	})
 }
 
-// WithRestartGuard sets how long a server has to be up before its grant counts
-// towards a new quorum: at least the longest lease that any client of these
-// locks uses, as a server that restarted within it may have forgotten who holds
-// the lock. The default is the larger of this hold's own lease and 30 s. Servers
-// tell whole seconds, so one may count up to two seconds later than that, and
-// never sooner. With 0 there is no guard, and INFO is not called.
+// WithRestartGuard sets how long a server has to be up before its grant counts towards a new
+// quorum. It must be at least the longest lease that any client of these locks uses: a server that
+// restarted within that time may have forgotten the holder. The default is the larger of this
+// hold's own lease and 30 s. Servers report whole seconds, so a server may count up to two seconds
+// later than that, and never sooner. With 0 there is no guard, and INFO is not called.
 func WithRestartGuard(d time.Duration) RedOption {
 	return redOption(func(r *RedLock) error {
 		if d < 0 {
@@ -75,12 +73,11 @@ func WithRestartGuard(d time.Duration) RedOption {
 	})
 }
 
-// Red returns a handle on a lock of which more than half of the given ones have
-// to be held: at least three, on servers that are independent of each other,
-// each by a client of its own.
+// Red returns a handle on a lock that is held while more than half of the given locks are held: at
+// least three, on servers that are independent of each other, each by a client of its own.
 //
-// It asks nobody. What cannot be used is the [ErrInvalidArgument] of its operations: what
-// [Multi] refuses, fewer than three, two of one client.
+// Red does no I/O. The operations return [ErrInvalidArgument] for what [Multi] refuses, for fewer
+// than three locks, and for two of one client.
 func Red(locks ...lock.Locker) *RedLock {
 	members, err := membersOf(locks)
 	if err == nil {
@@ -95,18 +92,18 @@ func Red(locks ...lock.Locker) *RedLock {
 
 func independent(members []member) error {
 	if len(members) < fewest {
-		return fmt.Errorf("%w: a red lock of %d, which needs %d at least", ErrInvalidArgument, len(members), fewest)
+		return fmt.Errorf("%w: a red lock of %d locks; it needs at least %d", ErrInvalidArgument, len(members), fewest)
 	}
 	for i, m := range members {
 		if j := slices.IndexFunc(members[:i], func(other member) bool { return other.e == m.e }); j >= 0 {
-			return fmt.Errorf("%w: %q and %q of a red lock are of one client", ErrInvalidArgument, members[j].Name(), m.Name())
+			return fmt.Errorf("%w: %q and %q of a red lock belong to one client", ErrInvalidArgument, members[j].Name(), m.Name())
 		}
 	}
 	return nil
 }
 
-// With returns a handle on the same lock with other settings. A value that
-// cannot be used is the [ErrInvalidArgument] of its operations.
+// With returns a handle on the same lock with other settings. With an invalid value, the operations
+// of that handle return [ErrInvalidArgument].
 func (r *RedLock) With(opts ...RedOption) *RedLock {
 	with := *r
 	with.bad = cmp.Or(with.bad, object.Apply(&with, opts, RedOption.applyRed))
@@ -121,45 +118,40 @@ func (r *RedLock) Name() string { return names(r.all) }
 // quorum returns more than half.
 func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 
-// Lock waits until more than half of the members are held. ctx bounds the wait
-// and nothing else.
+// Lock waits until more than half of the members are held. ctx bounds only the wait.
 //
-// All are asked at once, each for as long as [WithMemberTimeout] says, and Lock
-// returns with the quorum. Later grants join the hold; members that are missing
-// are asked again while it is held. Without a quorum everything goes back, and
-// Lock waits for the first member that refused, so that those who wait come one
-// after the other; those who took a part each pause for a moment by chance.
+// It asks all members at once, each for as long as [WithMemberTimeout] says, and returns with the
+// quorum. Later grants join the hold; missing members are asked again while it is held. Without a
+// quorum Lock releases everything and waits for the first member that refused, so that waiters come
+// one after the other. Callers that each got a part pause for a random time.
 //
-// The hold is trusted while a quorum of its members is, by their own leases,
-// which their own clients renew. When that ends the hold is lost, and what is
-// left of it is given back. Its contexts carry the holds of the members that are
-// held: locking one of them under it re-enters.
+// The hold is trusted while a quorum of its members is, by their own leases, which their own
+// clients renew. When that ends, the hold is lost, and its remaining members are released. Its
+// contexts carry the holds of the members that are held: locking one of them under it re-enters.
 //
-// With [lock.WithLease] members that join later have what is left of it. At
+// With [lock.WithLease] members that join later get the rest of the lease. The lease must be at
 // least 50 ms.
 //
-// Cost: one script call for each member, all in one round trip, with the one
-// that reads the server's uptime behind it (a round trip of its own on a
-// cluster). Unlocking: one for each, all at once.
-// Wire: that of the members, and no more.
-// Errors: ctx's error and cause; [ErrClosed] if the client of any member is
-// closed; [ErrInvalidArgument]; those of the members, if they stand in the way of a
-// quorum for longer than a watchdog timeout, the longest of the clients'. All who
-// wait for these members in the process give up together. A server that
-// restarted lately is a [*RestartedError]. If ctx ends before such servers count, the error has ctx's
-// error and that. Each start of a server is logged once, at Warn.
-// Source: the idea is that of RedissonRedLock, and of the page on distributed
-// locks of Redis; the rules are those of this library.
+// Cost: one script call for each member, all in one round trip, followed by the one that reads the
+// server's uptime (a round trip of its own on a cluster). Unlocking: one for each, all at once.
+// Wire: as for the members, and no more.
+// Errors: ctx's error and cause; [ErrClosed] if the client of any member is closed;
+// [ErrInvalidArgument]; those of the members, if they prevent a quorum for longer than a watchdog
+// timeout, the longest of the clients' (all waiters for these members in the process give up
+// together); [*RestartedError] for a server that restarted lately. If ctx ends before such servers
+// count, the error wraps ctx's error and that one. Each start of a server is logged once, at Warn.
+// Source: the idea is that of RedissonRedLock, and of the page on distributed locks of Redis; the
+// rules are those of this library.
 func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
 	ask, err := lockkit.Resolve(opts)
 	return r.acquire(ctx, "lock", ask, err)
 }
 
-// TryLock takes the lock if a quorum of the members is free now, or becomes free
-// within [lock.WithWait]. It returns [ErrNotAcquired] if a quorum has answered
-// and so many are held, or restarted lately, that there is none. If the members'
-// errors are why, it returns these, and context.DeadlineExceeded if the wait ends
-// before a quorum has answered. Cost, wire and other errors: as [RedLock.Lock].
+// TryLock acquires the lock if a quorum of the members is free now, or becomes free within
+// [lock.WithWait]. It returns [ErrNotAcquired] if a quorum has answered, and too many members are
+// held, or restarted lately. If the members' errors are the reason, it returns these. If the wait
+// ends before a quorum has answered, it returns context.DeadlineExceeded. Cost, wire and other
+// errors: as [RedLock.Lock].
 func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
 	ask, err := lockkit.ResolveTry(opts)
 	return r.acquire(ctx, "try lock", ask, err)
@@ -183,7 +175,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err e
 	return hold, failed(op, r.all, err)
 }
 
-// mustBeUp returns how long the server of a member has to be up.
+// mustBeUp returns how long the server of a member must have been up.
 func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
 	if r.guard >= 0 {
 		return r.guard
@@ -197,24 +189,24 @@ func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
 	return max(d, defaultRestartGuard)
 }
 
-// voice is whether a member of a red lock answers in time. It is shared by all
-// who use the handle, so that only the first waits for a member that does not.
+// voice records whether a member of a red lock answers in time. All users of the handle share it,
+// so that only the first one waits for a silent member.
 type voice struct {
-	silent atomic.Bool  // it did not, when it was asked last
-	asking atomic.Bool  // somebody finds out whether it does again
-	told   atomic.Int64 // the restart that the log knows of, in seconds
+	silent atomic.Bool  // it did not answer the last request in time
+	asking atomic.Bool  // a goroutine checks whether it answers again
+	told   atomic.Int64 // the restart that was logged, in seconds
 }
 
-// errSilent says that a member does not answer in time.
+// errSilent says that a member did not answer in time.
 var errSilent = errors.New("no answer within the member timeout")
 
 func (v *voice) heard() { v.silent.Store(false) }
 
 var aliveCommand = scripts.NewCommand("EXISTS", scripts.Safe)
 
-// refused returns a member's refusal. That of one which was silent may be word of
-// this process alone, where a goroutine waits for it: then its server is asked
-// for a sign of life, by one goroutine at a time.
+// refused returns a member's refusal. The refusal of a silent member may come from this process
+// alone, because a goroutine here waits for it. Then its server is asked for a sign of life, by one
+// goroutine at a time.
 func (v *voice) refused(ctx context.Context, m member, err error) error {
 	switch restarted := (*RestartedError)(nil); {
 	case !v.silent.Load():

@@ -16,8 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// redHeld is a held of which members may come later, and whose missing ones are
-// asked again.
+// redHeld is a held whose members may come later, and whose missing members are asked again.
 type redHeld struct {
 	*held
 	red *RedLock
@@ -27,13 +26,13 @@ type redHeld struct {
 	mu      sync.Mutex
 	until   time.Time        // the end of a fixed lease
 	strays  map[int]bool     // members that have not answered yet
-	arrived chan struct{}    // poked when one has
+	arrived chan struct{}    // gets a value when one has
 	due     map[int]struct{} // members that are to be asked again
 }
 
 var redHolds atomic.Uint64
 
-// came notes that one has.
+// came notes that member i has answered.
 func (h *redHeld) came(i int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,18 +46,17 @@ func (h *redHeld) came(i int) {
 	}
 }
 
-// join takes a later grant in, or gives it back.
+// join adds a later grant to the hold, or releases it.
 func (h *redHeld) join(p part) {
 	if h.add(p) {
 		lockkit.Tell(p.hold, h)
 		h.lookAgain()
 		return
 	}
-	_ = p.hold.Unlock(context.Background()) // what fails is said again by its client
+	_ = p.hold.Unlock(context.Background()) // its client repeats what fails
 }
 
-// Ended handles the end of a part. One that is lost is asked for again,
-// if the others are enough.
+// Ended handles the end of a part. It asks again for a part that is lost, if the others are enough.
 func (h *redHeld) Ended(cause error) {
 	h.held.Ended(cause)
 	if errors.Is(cause, ErrLost) && h.standing() {
@@ -69,10 +67,10 @@ func (h *redHeld) Ended(cause error) {
 	}
 }
 
-// drop takes out the parts that are lost.
+// drop removes the parts that are lost, and returns them.
 func (h *held) drop() (lost []part) {
 	gone := map[*lock.Hold]bool{}
-	for _, p := range h.now() { // not under the mutex: one may be lost by the question
+	for _, p := range h.now() { // not under the mutex: Err may end a part
 		gone[p.hold] = errors.Is(p.hold.Err(), ErrLost)
 	}
 	h.mu.Lock()
@@ -92,7 +90,7 @@ func (h *held) drop() (lost []part) {
 	return lost
 }
 
-// add takes a part in. It is false if the whole has ended.
+// add adds a part. It returns false if the whole hold has ended.
 func (h *held) add(p part) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,8 +109,8 @@ func (h *held) standing() bool {
 
 const mostPause = 5 * time.Second
 
-// again asks a missing member in a while, and then ever less often, for as long
-// as the hold stands.
+// again asks a missing member after a pause, and then less and less often, for as long as the hold
+// lasts.
 func (h *redHeld) again(i int, pause time.Duration) {
 	if !h.standing() {
 		return
@@ -137,7 +135,7 @@ func (h *redHeld) key(i int) core.Key {
 	return core.Key{Kind: "red", Name: fmt.Sprint(h.id, "/", i)}
 }
 
-// askAgain needs no guard: the quorum stands without this member.
+// askAgain needs no restart guard: the hold has its quorum without this member.
 func (h *redHeld) askAgain(i int, pause time.Duration) {
 	opts, worth := h.options()
 	if !worth || !h.standing() {
@@ -153,8 +151,8 @@ func (h *redHeld) askAgain(i int, pause time.Duration) {
 	h.join(part{m, i, hold})
 }
 
-// options returns those of a member that joins now: it gets what is left of a fixed
-// lease, if that is worth it.
+// options returns the options for a member that joins now: it gets the rest of a fixed lease, if
+// that is long enough.
 func (h *redHeld) options() (opts []lock.TryOption, worth bool) {
 	if h.ask.Lease == 0 {
 		return nil, true
@@ -165,7 +163,7 @@ func (h *redHeld) options() (opts []lock.TryOption, worth bool) {
 	return []lock.TryOption{lock.WithLease(left)}, left >= shortestLease
 }
 
-// Grow is that of its parts; those that join later have the longer lease, too.
+// Grow grows the parts; members that join later have the longer lease, too.
 func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat lease.Seat) error {
 	until := time.Now().Add(d)
 	if err := h.held.Grow(ctx, d, seat); err != nil {
@@ -179,9 +177,8 @@ func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat lease.Seat) er
 	return nil
 }
 
-// Release gives every part back, and those that are still on their way. It is
-// content with a quorum of answers, and waits for the rest no longer than for
-// one member.
+// Release releases every part, and those that are still on their way. Answers of a quorum are
+// enough. It waits for the rest no longer than for one member.
 func (h *redHeld) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
@@ -232,9 +229,8 @@ func (h *redHeld) unlock(ctx context.Context, parts []part) error {
 	return fmt.Errorf("%d of %d given back: %w", given, len(parts), errors.Join(failed...))
 }
 
-// awaitStrays waits until the members that have not answered yet have given back
-// what they granted, so that the next call finds them free. Those that were
-// silent before are left.
+// awaitStrays waits until the members that have not answered yet have released what they granted,
+// so that the next call finds them free. It does not wait for members that were silent before.
 func (h *redHeld) awaitStrays(over <-chan time.Time, late bool) {
 	for !late && h.hopes() > 0 {
 		select {

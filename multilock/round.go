@@ -8,33 +8,33 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// grace is how long answers under way may still come after their caller has
-// gone.
+// grace is how long answers under way are awaited after their caller has stopped waiting.
 const grace = 50 * time.Millisecond
 
-// answer is what one member said.
+// answer is the answer of one member.
 type answer struct {
 	i    int // of the member
 	hold *lock.Hold
 	err  error
 }
 
-// round asks several members at once. Nobody need wait for its last answer. An errgroup waits for all, reports the first
-// error alone, and starts goroutines that no client's Close waits for.
+// round asks several members at once. Its caller need not wait for the last answer. An errgroup
+// would wait for all, report only the first error, and start goroutines for which no client's Close
+// waits.
 type round struct {
 	answers chan answer
-	late    func(answer) // takes what comes when nobody waits any more
+	late    func(answer) // takes the answers that come after the caller has left
 
 	mu   sync.Mutex
 	left bool
 }
 
-// newRound has room for that many answers, so that nobody who answers waits.
+// newRound has room for that many answers, so that no goroutine blocks.
 func newRound(answers int, late func(answer)) *round {
 	return &round{answers: make(chan answer, answers), late: late}
 }
 
-// ask has a goroutine of the member's client ask it.
+// ask starts a goroutine of the member's client that asks it.
 func (r *round) ask(i int, m member, call func() (*lock.Hold, error)) {
 	run := func() {
 		hold, err := call()
@@ -57,7 +57,7 @@ func (r *round) deliver(a answer) {
 	}
 }
 
-// leave waits for no more answers: those that come go the late way.
+// leave stops waiting for answers: later ones are passed to late.
 func (r *round) leave() {
 	r.mu.Lock()
 	r.left = true
@@ -72,8 +72,7 @@ func (r *round) leave() {
 	}
 }
 
-// all takes n answers. With the end of ctx the rest gets a short grace, and is
-// left then.
+// all takes n answers. When ctx ends, it waits for the rest for a short grace, and then leaves.
 func (r *round) all(ctx context.Context, n int, take func(answer)) (complete bool) {
 	for ; n > 0; n-- {
 		select {
@@ -107,8 +106,8 @@ func (r *round) last(n int, take func(answer)) (complete bool) {
 	return true
 }
 
-// together runs call for each of n, and waits for all. The members' goroutines
-// take what there is beside the last, which runs on this one.
+// together runs call for each of n, and waits for all. The members' goroutines run all except the
+// last, which runs on this one.
 func together(members []member, call func(i int)) {
 	if len(members) == 0 {
 		return
@@ -119,7 +118,7 @@ func together(members []member, call func(i int)) {
 		under.Add(1)
 		run := func() { defer under.Done(); call(i) }
 		if !m.e.Spawn(run) {
-			run() // the client has closed: it says so at once
+			run() // the client has closed: the call reports it at once
 		}
 	}
 	call(last)

@@ -21,33 +21,31 @@ func (l *Limiter) member() *Bucket {
 	return &l.Bucket
 }
 
-// Combined is several limits of which all have to grant, or nothing is taken
-// from any of them.
+// Combined is several limits. All have to grant, or nothing is taken from any of them.
 type Combined struct {
-	members limits     // that decide
+	members limits     // the limits that decide
 	shadows []shadowOf // the others
-	key     string     // what calls on the same limits have in common
+	key     string     // the common key of calls on the same limits
 	bad     error
 }
 
-// All makes one limit of several, such as one for a second and one for a day:
-// one script decides about all of them, and takes from all or from none.
+// All makes one limit of several, such as one for a second and one for a day: one script decides
+// about all of them, and takes from all or from none.
 //
-// Of the members' options those for the expected rate and the debt count here.
-// [WithFallback] does if all members have it: the shortest of their times
-// counts, and then each asks its own, of which all have to grant, too; it is
-// without one if any member is. [WithLocalDenial] and [WithPrefetch] do not
-// count: each request asks the server.
+// Of the members' options, the expected rate and the debt apply here. [WithFallback] applies if all
+// members have it: the shortest of their times counts, and then each member's fallback decides; all
+// have to grant, too. There is no fallback if one member has none. [WithLocalDenial] and
+// [WithPrefetch] do not apply: each request is sent to the server.
 //
-// On a cluster the members have to share a slot. Buckets of the same key do,
-// whatever the limiters are called, unless a limiter's name has braces of its
-// own. Limiters without keys do if their names have a hash tag in common.
-// While the cluster moves their slot, requests wait for up to three seconds, and
-// fail with rueidisson.ErrSlotMoving after that, as long as a member is full: then
-// it has no key, which is what a key looks like that has been moved.
+// On a cluster the members have to share a slot. Buckets of the same key do, whatever the limiters
+// are called, unless a limiter's name has braces of its own. Limiters without keys do if their
+// names have a hash tag in common. During a slot migration, requests wait for up to three seconds,
+// and fail with rueidisson.ErrSlotMoving after that, as long as a member is full. The reason is
+// that a full member has no key, as a key that has been moved.
 //
-// What cannot be decided together is an error of every operation:
-// [ErrCrossSlot]; [ErrInvalidArgument] for no members, a nil one, a member twice,
+// Limits that cannot be decided together make every operation return an error: [ErrCrossSlot];
+// [ErrInvalidArgument] for no members, a nil one, a member twice, members of several clients, and
+// for a rate per client.
 // members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
@@ -75,7 +73,7 @@ func All(members ...Member) *Combined {
 
 func (a *Combined) check(states []string) error {
 	if len(a.members) == 0 {
-		return fmt.Errorf("%w: no members, but for any in shadow", ErrInvalidArgument)
+		return fmt.Errorf("%w: no members, except members in shadow", ErrInvalidArgument)
 	}
 	e := a.members[0].core.Engine
 	for _, s := range a.shadows {
@@ -152,9 +150,9 @@ func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 	return a.take(ctx, []int64{n})
 }
 
-// TakeEach is Take with a number of tokens for each member, in their order, such
-// as one request and 2,000 model tokens. Another count of numbers than of members,
-// those in shadow among them, is an [ErrInvalidArgument].
+// TakeEach is Take with a number of tokens for each member, in their order, such as one request and
+// 2,000 model tokens. It returns [ErrInvalidArgument] unless there are as many numbers as members,
+// those in shadow included.
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
 	if err := a.each(n); err != nil {
 		return AllDecision{}, a.failed("take", err)
@@ -181,9 +179,9 @@ func (a *Combined) take(ctx context.Context, n []int64) (AllDecision, error) {
 	return v.decisions(), nil
 }
 
-// TakeUpTo takes as many tokens of each member as all of them have now, n at the
-// most, and says how many those are: the same number of each, which may be 0. It
-// is [Bucket.TakeUpTo] for several limits.
+// TakeUpTo takes as many tokens of each member as all of them have now, at most n, and returns
+// their number: the same number of each, which may be 0. It is [Bucket.TakeUpTo] for several
+// limits.
 //
 // Cost and errors: as [Combined.Take], without ErrExceedsBurst.
 func (a *Combined) TakeUpTo(ctx context.Context, n int64) (taken int64, d AllDecision, err error) {
@@ -241,11 +239,10 @@ func (a *Combined) refund(ctx context.Context, n []int64) error {
 // Wait waits for one token of each member. See [Combined.WaitN].
 func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
 
-// WaitN waits until n tokens of each member are its own, and takes them. It is
-// [Bucket.WaitN] for several limits: the longest of their waits counts. The
-// other members' tokens are taken when it is asked, too, and count there as of
-// when they would have been there, though they are used later. While a member is
-// paused it fails with [ErrExceedsDeadline] or waits, as there.
+// WaitN waits until n tokens of each member are its own, and takes them. It is [Bucket.WaitN] for
+// several limits: the longest of their waits counts. The tokens of the other members are taken at
+// the time of the request, too, and count there from when they would have been there, although they
+// are used later. While a member is paused it fails with [ErrExceedsDeadline] or waits, as there.
 //
 // Cost: one round trip. Errors: as [Bucket.WaitN], and see [All].
 func (a *Combined) WaitN(ctx context.Context, n int64) error {

@@ -12,17 +12,15 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Bucket is a handle on one bucket: that of a key, see [Limiter.For], or the
-// one of a limiter that is used without keys. It holds nothing, so it may be
-// used by any number of goroutines.
+// Bucket is a handle on one bucket: that of a key, see [Limiter.For], or the one of a limiter that
+// is used without keys. It has no state. Any number of goroutines may use it.
 //
-// Unless a method says otherwise: ctx ends the wait for the answer, and what
-// was granted after the caller had gone is given back. It costs one round
-// trip; calls of one process on one bucket that come while another is on its
-// way go out together, up to 128 runs of equal ones at a time. While it is used, a
-// process asks for the rate twice a second, too. The first call waits for that.
-// While nobody answers, the rate that is known goes on; a bucket that others have
-// asked by a newer one says so itself.
+// The following is true of each method unless it says otherwise. ctx ends the wait for the answer,
+// and tokens that were granted after the caller had gone are given back. A call costs one round
+// trip. Calls of one process on one bucket that come while another is under way are sent together,
+// up to 128 runs of equal ones at a time. While the bucket is used, a process also reads the rate
+// twice a second; the first call waits for that. While there is no answer, the last known rate is
+// used. A bucket to which other processes have applied a newer rate reports that itself.
 //
 // Errors of all: [ErrNoRate]; [ErrOtherAlgorithm]; [ErrOtherRate];
 // [ErrInvalidArgument], for a request of 0 tokens or fewer and a handle that was made
@@ -35,7 +33,7 @@ type Bucket struct {
 	state string       // where it is kept
 	own   *bucket.Rule // that travels with the call
 	bad   error        // what every operation returns
-	all   *Combined    // of which this is a member, nil by itself
+	all   *Combined    // the limits that this is a member of; nil for a bucket by itself
 }
 
 // handle is what the buckets of one handle on a limiter have in common.

@@ -8,13 +8,12 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Charge takes n tokens that were used already, whether they are there or not:
-// the bucket goes into debt, and requests are refused until that is paid. n
-// may be more than the burst. The decision is always allowed, and its
-// RetryAfter says when a token is there again. Once the answer would be more debt than
-// [WithMaxDebt] allows, nothing is taken and the error is [ErrExceedsDebt].
-// The charge stands when ctx ends before its answer comes, unless the server is
-// silent for seconds then. A pause or a block does not keep it out.
+// Charge takes n tokens that were used already, whether they are there or not: the bucket gets into
+// debt, and requests are refused until that is paid. n may be more than the burst. The decision is
+// always allowed, and its RetryAfter is the time until there is a token again. If the debt would
+// exceed [WithMaxDebt], nothing is taken and Charge returns [ErrExceedsDebt]. The charge is made
+// also when ctx ends before its answer comes, unless the server is silent for seconds then. A pause
+// or a block does not prevent it.
 //
 // Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst.
 func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
@@ -35,9 +34,8 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 	return d, nil
 }
 
-// Settle corrects what was taken beforehand for something whose size was not
-// known yet: it charges what actual is above reserved, or refunds what it is
-// below. Equal numbers cost nothing. Errors: as [Bucket.Charge].
+// Settle corrects an earlier take whose size was not known yet: it charges the excess of actual
+// over reserved, or refunds the rest. Equal numbers cost nothing. Errors: as [Bucket.Charge].
 func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 	switch {
 	case reserved < 0 || actual < 0:

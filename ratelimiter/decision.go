@@ -16,15 +16,14 @@ type Decision struct {
 	// limiter on Redisson's keys, the permits of one interval.
 	Limit int64
 
-	// Remaining is how many tokens were left after this decision, at least 0.
+	// Remaining is the number of tokens that were left after this decision, at least 0.
 	Remaining int64
 
-	// RetryAfter is how long it takes until the same request would be
-	// allowed if nobody else asked, 0 if it was allowed.
+	// RetryAfter is the time until the same request would be allowed without other requests, 0 if
+	// it was allowed.
 	RetryAfter time.Duration
 
-	// ResetAfter is how long it takes until the bucket is full again if
-	// nobody asks.
+	// ResetAfter is the time until the bucket is full again without requests.
 	ResetAfter time.Duration
 
 	// Rate is the rule that decided.
@@ -33,8 +32,8 @@ type Decision struct {
 	// Paused says that the limiter is paused, see [Limiter.Pause].
 	Paused bool
 
-	// Fallback says that the server could not be asked in time, and that
-	// what [WithFallback] names decided instead.
+	// Fallback says that the server could not be asked in time, and that the fallback of
+	// [WithFallback] decided instead.
 	Fallback bool
 }
 
@@ -45,9 +44,9 @@ type AllDecision struct {
 	// the longest.
 	Decision
 
-	// Members are the limits in the order in which they were given. Allowed
-	// says there whether this one alone would have granted; while a member is
-	// paused, a request asks nobody, and it is false for all.
+	// Members are the limits in the order in which they were given. Allowed says there whether this
+	// limit alone would have granted. While a member is paused, a request is not sent to the
+	// server, and Allowed is false for all.
 	Members []Decision
 }
 
@@ -55,7 +54,7 @@ type AllDecision struct {
 type verdict struct {
 	asked  exchange.Ask
 	answer exchange.Answer
-	atOnce bool       // refused, and nobody was asked: a member is paused, or has a rate of 0
+	atOnce bool       // refused without a request to the server: a member is paused, or has a rate of 0
 	fallen []Decision // of each member, where fallbacks decided
 }
 
@@ -78,7 +77,7 @@ func (v *verdict) of(member int) Decision {
 	case q.Rule.Settled():
 		return settledDecision(q.Rule)
 	}
-	return Decision{Limit: q.Rule.Burst, Rate: rateOf(q.Rule.Rate)} // of which only the rate is known
+	return Decision{Limit: q.Rule.Burst, Rate: rateOf(q.Rule.Rate)} // only the rate is known
 }
 
 // askAgain is what a refusal by a paused limiter suggests: as long as it may

@@ -8,11 +8,11 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// What a program branches on. Every error of this package names the operation
-// and the limiter, of a key only a hash, see [Bucket.String], and wraps one of
-// these, the context's error and its cause, or the error of Redis. A refusal is no error: it is a [Decision].
+// The errors that a program branches on. Every error of this package names the operation and the
+// limiter, and only a hash of a key, see [Bucket.String]. It wraps one of these, the context's
+// error and its cause, or the error of Redis. A refusal is not an error: it is a [Decision].
 var (
-	// ErrNoRate says that nobody has set a rate for this limiter.
+	// ErrNoRate says that no rate is set for this limiter.
 	ErrNoRate = exchange.ErrNoRate
 
 	// ErrOtherRate is returned by a limiter made with [WithExpectedRate] when
@@ -48,8 +48,8 @@ var (
 	// ErrInvalidArgument says that an argument cannot be used. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it: the tokens may or may not have
-	// been taken. Nothing was sent a second time.
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it: the
+	// tokens may or may not have been taken. Nothing was sent a second time.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrClosed is returned after the client was closed.

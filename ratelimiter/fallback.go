@@ -12,8 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Fallback is what decides while the server cannot be asked: [Open], [Closed]
-// or [Local].
+// Fallback decides while the server cannot be asked: [Open], [Closed] or [Local].
 type Fallback interface {
 	check() error
 	// decide takes tokens, or gives back what was taken.
@@ -26,10 +25,10 @@ var Open Fallback = openFallback{}
 // Closed refuses everything.
 var Closed Fallback = closedFallback{}
 
-// Local applies a rate in the process, to each key: with N processes, up to N
-// times that rate is let through, and more while more than 65,536 keys of one
-// process are not full: then the fullest of them start full. A request for more
-// than its burst is an [ErrExceedsBurst].
+// Local applies a rate in the process, to each key: with N processes, up to N times that rate is
+// let through. It remembers 65,536 keys of one process that are not full; beyond that, the fullest
+// of them start full, and more is let through. A request for more than its burst returns
+// [ErrExceedsBurst].
 func Local(r Rate) Fallback {
 	own, err := travelling(r)
 	return localFallback{own, err}

@@ -16,13 +16,11 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Limiter is a handle on the token bucket of one name. It holds nothing, so it
-// may be used by any number of goroutines, and any number of handles on one
-// name are the same limiter.
+// Limiter is a handle on the token bucket of one name. It has no state. Any number of goroutines
+// may use it, and all handles on one name are the same limiter.
 //
-// The methods that take tokens are those of [Bucket]: on the limiter itself
-// they are about the one bucket that has no key; [Limiter.For] gives each key
-// a bucket of its own.
+// The methods that take tokens are those of [Bucket]. On the limiter itself they use the one bucket
+// that has no key; [Limiter.For] gives each key a bucket of its own.
 type Limiter struct {
 	Bucket
 }
@@ -40,14 +38,14 @@ func New(c Client, name string, opts ...Option) *Limiter {
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Limiter) Name() string { return l.limiter }
 
-// For returns a handle on the bucket of one key, such as a user or an address:
-// each key has the whole rate for itself. It asks nobody, and a key that is not
-// used costs nothing, in the process or on the server.
+// For returns a handle on the bucket of one key, such as a user or an address: each key has the
+// whole rate for itself. It does no I/O, and a key that is not used costs nothing, in the process
+// or on the server.
 //
-// Any text is a key but the empty one, which is an ErrInvalidArgument of the handle's
-// operations. Wire: string name:{key}. Of a key above 64 bytes a hash stands
-// there, and braces and "%" are escaped, so that who chooses keys chooses
-// neither a cluster slot nor how much is stored.
+// Any text except "" is a key. For an empty key the operations of the handle return
+// ErrInvalidArgument.
+// Wire: string name:{key}. A key above 64 bytes is stored as a hash, and braces and "%" are
+// escaped. So a user that chooses keys chooses neither a cluster slot nor how much is stored.
 func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
 	return new(Bucket).of(l, key, opts) // small enough to be inlined, so that the Bucket may stay on the caller's stack
 }
@@ -70,15 +68,18 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 	return b
 }
 
-// TrySetRate stores the rate unless one is stored already. It returns the one
-// that is stored then, and whether it is this call's. A new rate starts with
-// full buckets, as after [Limiter.Delete]; but see [WithRuleTTL].
+// TrySetRate stores the rate unless one is stored already. It returns the stored rate, and whether
+// this call has stored it. A new rate starts with full buckets, as after [Limiter.Delete]; but see
+// [WithRuleTTL].
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one round trip. Wire: string name. Errors: ctx's; [ErrInvalidArgument] for a
-// rate of nothing, or one that 2^53 cannot hold exactly (the text names the
-// largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; Redis' and the
-// network's. Source: RRateLimiter.trySetRate.
+//
+// Cost: one round trip.
+// Wire: string name.
+// Errors: ctx's; [ErrInvalidArgument] for a rate of nothing, or one that 2^53 cannot hold exactly
+// (the text names the largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; those of Redis
+// and of the network.
+// Source: RRateLimiter.trySetRate.
 func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) (stored Rate, created bool, err error) {
 	defer func() { err = l.failed("try set rate", err) }()
 	how, err := settingOf(ctx, l, r, opts)
@@ -92,19 +93,20 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) 
 	return rateOf(got.Rate), created, nil
 }
 
-// SetRate stores the rate for everybody, whatever is stored. Processes that
-// use the limiter follow within a second. What was taken stays taken, in whole
-// tokens and up to the new burst, unless [WithReset] makes all buckets full. The
-// very rate that is stored, without WithReset, changes nothing, so that a program
-// may set its rate at each start. A paused limiter stays paused, whatever is set:
-// only [Limiter.Resume] ends a pause.
+// SetRate stores the rate for all processes, also if another one is stored. Processes that use the
+// limiter follow within a second. Taken tokens stay taken, in whole tokens and up to the new burst,
+// unless [WithReset] makes all buckets full. A rate that equals the stored one, without WithReset,
+// changes nothing, so a program may set its rate at each start. A paused limiter stays paused: only
+// [Limiter.Resume] ends a pause.
 //
-// A key that nobody asks about until it would have been full by the old rate is
-// full. Debt beyond the burst is forgiven. A wait that was already granted keeps
-// its time, and a block of a key stays. ctx ends the wait for the answer; the
-// call may still take effect then. It is sent once.
-// Cost: one round trip. Wire: string name. Errors: as
-// [Limiter.TrySetRate], and [ErrOutcomeUnknown]. Source: RRateLimiter.setRate.
+// If a key gets no request until it would have been full by the old rate, it is full. Debt beyond
+// the burst is forgiven. A wait that was already granted keeps its time, and a block of a key
+// stays. ctx ends the wait for the answer; the call may still take effect then. It is sent once.
+//
+// Cost: one round trip.
+// Wire: string name.
+// Errors: as [Limiter.TrySetRate], and [ErrOutcomeUnknown].
+// Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
 	how, err := settingOf(ctx, l, r, opts)
 	if err == nil {
@@ -125,8 +127,8 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	return rateOf(r.Rate), nil
 }
 
-// RuleTTL returns how long the stored rate stays when nobody uses it, 0 for ever; see
-// [WithRuleTTL]. To ask for it is a use.
+// RuleTTL returns how long the stored rate stays when it is not used, 0 for ever; see
+// [WithRuleTTL]. A call of RuleTTL is a use. ctx bounds the round trip.
 //
 // Cost and errors: as [Limiter.Rate].
 func (l *Limiter) RuleTTL(ctx context.Context) (time.Duration, error) {
@@ -146,10 +148,10 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 	return r, err
 }
 
-// Pause stops granting, for all keys but those that go by a rule of their own,
-// see [WithRule], until [Limiter.Resume]: requests are refused with a RetryAfter of
-// a second, as nobody knows when it ends, and waits wait. Buckets fill meanwhile.
-// Other processes follow within a second. It is sent once.
+// Pause stops granting until [Limiter.Resume], for all keys except those with a rule of their own,
+// see [WithRule]. Requests are refused with a RetryAfter of a second, because the end of the pause
+// is unknown, and waits wait. Buckets fill meanwhile. Other processes follow within a second. It is
+// sent once.
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
 // [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
@@ -166,13 +168,12 @@ func (l *Limiter) pause(ctx context.Context, op string, stop bool) error {
 	return l.failed(op, err)
 }
 
-// Delete forgets the rate and the bucket without a key, and reports whether
-// there was one. Requests fail with [ErrNoRate] from then on, in other
-// processes within a second. What is kept for keys goes by itself, and a rate
-// that is set later starts with full buckets, but for those of keys that were
-// last used by a rule of their own, see [WithRule]: they go on by that, also
-// while no rate is stored; and unless the new rate goes, too, see [WithRuleTTL].
-// It is sent once.
+// Delete deletes the rate and the bucket without a key, and reports whether there was a rate. From
+// then on requests fail with [ErrNoRate], in other processes within a second. The buckets of keys
+// expire. A rate that is set later starts with full buckets, with two exceptions. Keys that were
+// last used by a rule of their own, see [WithRule], continue by that rule, also while no rate is
+// stored. And buckets need not be full if the new rate expires, too, see [WithRuleTTL]. Delete is
+// sent once.
 //
 // Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrOutcomeUnknown]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.delete.

@@ -11,9 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// An Option is about one handle, and those that [Limiter.For] makes of it.
-// Nothing of it is stored. A value that cannot be used is an [ErrInvalidArgument] of
-// every operation of the handle.
+// An Option changes one handle, and those that [Limiter.For] makes of it. It is not stored. With an
+// invalid value every operation of the handle returns [ErrInvalidArgument].
 type Option interface{ apply(*options) error }
 
 // A KeyOption is about the bucket of one key.
@@ -42,10 +41,10 @@ type option func(*options) error
 
 func (o option) apply(to *options) error { return o(to) }
 
-// WithExpectedRate makes every request fail with [ErrOtherRate] while another
-// rate than this is stored. Without it a handle follows what is stored. A charge
-// or a refund that learns of the other rate only from its bucket is done all the
-// same. A rate that could not be set is an [ErrInvalidArgument].
+// WithExpectedRate makes every request fail with [ErrOtherRate] while another rate is stored.
+// Without it a handle follows the stored rate. A charge or a refund that learns of the other rate
+// only from its bucket is done nevertheless. With a rate that could not be set, operations return
+// [ErrInvalidArgument].
 func WithExpectedRate(r Rate) Option {
 	return option(func(o *options) error {
 		o.expected = &r
@@ -67,13 +66,12 @@ func WithMaxDebt(tokens int64) Option {
 	})
 }
 
-// WithMaxWait sets the longest that [Bucket.WaitN] and [Combined.WaitN] wait: where
-// the tokens come later, they fail at once with [ErrExceedsWait] and take nothing.
-// A context's deadline that comes sooner counts as well. The default is the
-// context's deadline alone; and without one the larger of 30 s and of what the
-// request itself needs from an empty bucket, but for the time of a pause. Of
-// several limits' longest waits the shortest counts; the default is there what the
-// request needs of those that have none of their own.
+// WithMaxWait sets the longest wait of [Bucket.WaitN] and [Combined.WaitN]. If the tokens come
+// later, they fail at once with [ErrExceedsWait] and take nothing. An earlier deadline of the
+// context counts as well. By default only the context's deadline counts. Without a deadline, the
+// default is the larger of 30 s and the time that the request itself needs from an empty bucket,
+// not counting the time of a pause. Of several limits' longest waits the shortest counts; the
+// default there is the time that the request needs of the members that have none of their own.
 func WithMaxWait(d time.Duration) Option {
 	return option(func(o *options) error {
 		if d <= 0 {
@@ -112,19 +110,18 @@ func WithPrefetch(n int64) Option {
 	})
 }
 
-// WithFallback decides about [Bucket.Take] and [Bucket.Allow] by itself when
-// the server has not answered within that time: because it cannot be reached,
-// is loading, has failed over or is part of a cluster that is down. A server that
-// answers, with an error too, is not fallen back from.
+// WithFallback decides about [Bucket.Take] and [Bucket.Allow] in the process when the server has
+// not answered within that time: because it cannot be reached, is loading, has failed over or is
+// part of a cluster that is down. If the server answers, also with an error, the fallback is not
+// used.
 //
-// A breaker keeps requests from waiting for a server that stays silent. It opens
-// when at least half of the requests of the last second have failed, and at least 5;
-// where none was answered for a second, after 5 failures in a row. While it is open
-// the fallback decides at once. After 50 ms one request asks the server. Each such
-// request that fails doubles this time, up to 1 s; an answer closes the breaker. So a
-// single slow reply concerns its own request only. All keys of a limiter share the
-// breaker: on a cluster of which most is silent, the fallback decides about
-// keys of the other nodes, too.
+// A breaker keeps requests from waiting for a server that stays silent. It opens when at least half
+// of the requests of the last second have failed, and at least 5. If none was answered for a
+// second, it opens after 5 failures in a row. While it is open the fallback decides at once. After
+// 50 ms one request asks the server. Each such request that fails doubles this time, up to 1 s; an
+// answer closes the breaker. So a single slow reply concerns its own request only. All keys of a
+// limiter share the breaker: on a cluster that is mostly silent, the fallback decides about keys of
+// the other nodes, too.
 //
 // Such decisions have Fallback set. Waits, reservations and charges have no
 // fallback. Several limits have one together if each does, see [All].
@@ -153,11 +150,10 @@ type ruleOption Rate
 
 func (o ruleOption) travelling() (*bucket.Rule, error) { return travelling(Rate(o)) }
 
-// WithRule gives the key a rate of its own, such as that of the user's plan,
-// in place of the stored one. It travels with the call and is stored nowhere,
-// so all who use the key should name the same; the key's bucket stays the same
-// one when the rate changes, with what was taken, in whole tokens: the fraction
-// of one counts as one. A pause of the limiter does not touch it, nor does
+// WithRule gives the key a rate of its own, such as that of the user's plan, instead of the stored
+// one. The rule is sent with each call and is not stored, so all callers should use the same rule
+// for the key. When the rate changes, the key keeps its bucket and its taken tokens, in whole
+// tokens: a fraction of one counts as one. A pause of the limiter does not change it, nor does
 // [WithReset] or [Limiter.Delete].
 func WithRule(r Rate) KeyOption { return ruleOption(r) }
 
@@ -169,9 +165,9 @@ type trySetOption struct{ setOption }
 
 func (trySetOption) applyTrySet() {}
 
-// WithReset makes all buckets of the limiter full, but for those of keys that
-// were last used by a rule of their own, see [WithRule]: who goes by that does
-// not ask for the stored one. [Bucket.Reset] fills them.
+// WithReset makes all buckets of the limiter full, except those of keys that were last used by a
+// rule of their own, see [WithRule]: such requests do not read the stored rate. [Bucket.Reset]
+// fills them.
 func WithReset() SetOption {
 	return setOption(func(s *exchange.Setting) error {
 		s.Reset = true
@@ -179,33 +175,31 @@ func WithReset() SetOption {
 	})
 }
 
-// WithRuleTTL has the stored rate go when nobody has used it for d: requests fail
-// with [ErrNoRate] then, as after [Limiter.Delete], until somebody sets one. It is
-// for names that are without number, such as tenants. The default is none.
+// WithRuleTTL lets the stored rate expire when it has not been used for d: requests fail with
+// [ErrNoRate] then, as after [Limiter.Delete], until a rate is set. It is for an unbounded number
+// of names, such as tenants. The default is none.
 //
-// Whoever goes by the rate, looks at it or sets it has used it; for the server
-// that counts once for each tenth of d, so that a rate stays for nine tenths of d
-// to d after its last use. Requests by a rule of their own ([WithRule]) do not use
-// it. A paused limiter stays until it is resumed.
+// Each request by the rate, each look at it and each call that sets it is a use. The server records
+// a use once for each tenth of d, so a rate stays for nine tenths of d to d after its last use.
+// Requests by a rule of their own ([WithRule]) do not use it. A paused limiter stays until it is
+// resumed.
 //
-// [Limiter.SetRate] without it leaves the time as it is stored; 0 stores none, and
-// so does a new rate without it. It is stored with the rate, and is at least 10 s
-// and twice the time in which an empty bucket gets full, so that the buckets of a
-// rate that has gone are full. Those in debt are not: a new rate WithRuleTTL
-// forgives nothing that was taken by an earlier one of the name, also after a
-// Delete. One without it does.
+// [Limiter.SetRate] without this option keeps the stored time; 0 stores none, and so does a new
+// rate without it. The time is stored with the rate. It is at least 10 s and twice the time in
+// which an empty bucket gets full, so that the buckets of an expired rate are full. Buckets in debt
+// are not full: a new rate WithRuleTTL forgives nothing that was taken by an earlier rate of the
+// name, also after a Delete. A new rate without it does.
 //
-// Whoever serves a name sets its rate ([Limiter.TrySetRate]) when it hears
-// ErrNoRate. Until then it is for the program to say what happens: httplimit's
-// FailOpen passes requests on.
+// A program that serves a name sets its rate ([Limiter.TrySetRate]) when it gets ErrNoRate. Until
+// then the program decides what happens: httplimit's FailOpen passes requests on.
 //
-// The server's clock ends the time, also while it is down or nobody can reach it,
-// and if it is set ahead: choose days. With a rate that goes, an eviction policy
-// of volatile keys may evict the rate.
+// The server's clock ends the time, also while the server is down or cannot be reached, and if the
+// clock is set ahead: choose days. A rate that expires can be evicted by an eviction policy for
+// volatile keys.
 func WithRuleTTL(d time.Duration) TrySetOption {
 	return trySetOption{func(s *exchange.Setting) error {
 		if least := exchange.LeastTTL(s.Rule); d != 0 && (d < least || d > core.LongestLease) {
-			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrInvalidArgument, rateOf(s.Rule.Rate), d, least, core.LongestLease)
+			return fmt.Errorf("%w: a rule of %v that expires after %v: from %v to %v", ErrInvalidArgument, rateOf(s.Rule.Rate), d, least, core.LongestLease)
 		}
 		s.TTL = d
 		return nil

@@ -37,9 +37,9 @@ type Rate struct {
 	Type  RateType
 }
 
-// Unlimited is the rate that grants all, such as a plan without a limit. Nobody
-// is asked, so nothing is counted, and neither a charge nor a block counts. It
-// stands in a stored rule or travels with the call, see [WithRule].
+// Unlimited is the rate that grants all, such as a plan without a limit. Its requests are not sent
+// to the server, so nothing is counted, neither a charge nor a block. It can be the stored rate or
+// a rule of a call, see [WithRule].
 var Unlimited = Rate{N: math.MaxInt64, Burst: math.MaxInt64}
 
 // PerSecond returns the rate of n tokens a second, with a burst of n.
@@ -66,8 +66,8 @@ func (r Rate) PerClient() Rate {
 	return r
 }
 
-// String writes the rate as [ParseRate] reads it, and burst and type behind it:
-// "5/s burst 10", "1/3s burst 1 per client", "unlimited".
+// String writes the rate as [ParseRate] reads it, followed by burst and type: "5/s burst 10", "1/3s
+// burst 1 per client", "unlimited".
 func (r Rate) String() string { return r.counted().String() }
 
 // ParseRate reads "5/s", "1/3s", "100/m", "1000/d" or "10/1h30m": a number of

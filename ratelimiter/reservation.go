@@ -12,8 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Reservation is tokens that will be there. They are taken already: who does
-// not use them cancels.
+// Reservation is tokens that will be there. They are taken already: a caller that does not use them
+// cancels.
 type Reservation struct {
 	b    *Bucket
 	n    int64
@@ -25,9 +25,8 @@ type Reservation struct {
 // Reserve reserves one token. See [Bucket.ReserveN].
 func (b *Bucket) Reserve(ctx context.Context) (*Reservation, error) { return b.ReserveN(ctx, 1) }
 
-// ReserveN takes n tokens, those of the future if need be, and says when they
-// may be used. ctx ends the wait for the answer, not the one for the tokens:
-// its deadline has no meaning here.
+// ReserveN takes n tokens, future ones if necessary, and returns when they may be used. ctx ends
+// the wait for the answer, not the wait for the tokens: its deadline has no meaning here.
 //
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDebt], also
 // while the limiter is paused. Source: x/time/rate.
@@ -52,11 +51,10 @@ func (r *Reservation) Tokens() int64 { return r.n }
 // be used already.
 func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.Engine.Now().Mono) }
 
-// Cancel gives the tokens back as far as that takes nothing from those who
-// reserved later: what they are to wait for stays as it is. Once the tokens
-// may be used, nothing comes back; nor after the rate has changed, or when it
-// is called again. It is sent once: after [ErrOutcomeUnknown] or ctx's error it may or
-// may not have been done.
+// Cancel gives the tokens back as far as later reservations do not need them: their waits stay as
+// they are. Once the tokens may be used, nothing comes back; nor after the rate has changed, or
+// when it is called again. It is sent once: after [ErrOutcomeUnknown] or ctx's error it may or may
+// not have been done.
 //
 // Cost: one round trip. Errors: ctx's; [ErrOutcomeUnknown]; [ErrClosed]; Redis' and
 // the network's. Source: x/time/rate.

@@ -8,29 +8,27 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Shadowed is a limit that is tried out: it is asked and counts, and the client's
-// observer hears what it says (Shadow is set), but it never refuses nor delays
-// anything. See [Shadow].
+// Shadowed is a limit that is tried out. It is asked and counts, and the client's observer gets its
+// decisions (Shadow is set), but it never refuses nor delays a request. See [Shadow].
 type Shadowed struct{ b *Bucket }
 
-// Shadow returns a limit in shadow. As a member of [All] it is asked about the tokens
-// of each request that the others have granted, when they have:
+// Shadow returns a limit in shadow. As a member of [All] it is asked for the tokens of each request
+// that the other members have granted:
 //
 //	ratelimiter.All(perSecond, ratelimiter.Shadow(perDay)).For(key)
 //
-// Where another refuses, or falls back ([WithFallback]), it is not asked, so its
-// tokens stay. What it refuses itself it does not count. Its tokens are taken as
-// by [Bucket.Take], also for a wait: one that would have had to wait is told as
-// refused. What others are given back it is given, too, whether it had granted
-// or not. It may be of another client, lie in another slot and have a rate per
-// client, and its own options count. It is none of the decision's Members.
+// If another member refuses, or falls back ([WithFallback]), the limit is not asked, so its tokens
+// stay. A request that it would refuse takes none of its tokens. Its tokens are taken as by
+// [Bucket.Take], also for a wait: a request that would have had to wait is reported as refused.
+// Refunds to the others are given to it, too, whether it had granted or not. It may be of another
+// client, lie in another slot and have a rate per client, and its own options count. It is not
+// among the decision's Members.
 //
-// The caller does not wait for it, and no error of it is heard but by the
-// observer. Of one client, 4,096 such requests may be under way, such as to a
-// server that is silent; those beyond are told with an error and not sent.
+// The caller does not wait for it, and only the observer gets its errors. Of one client, 4,096 such
+// requests may be under way, such as to a server that is silent. Further ones are reported with an
+// error and not sent.
 //
-// Cost: one call for each request that is granted, beside it; on a hot key they
-// go out together.
+// Cost: one more call for each request that is granted; on a hot key they are sent together.
 func Shadow(m Member) *Shadowed {
 	if m == nil {
 		return &Shadowed{}
@@ -45,14 +43,14 @@ func (s *Shadowed) member() *Bucket {
 	return s.b
 }
 
-// Take asks about n tokens, and waits for nobody. It is for programs that do not
-// ask by [All]. Nothing but ctx's values is used of ctx.
+// Take asks for n tokens in the background, and returns at once. It is for programs that do not use
+// [All]. Only the values of ctx are used.
 func (s *Shadowed) Take(ctx context.Context, n int64) {
 	s.aside(ctx, n, (*exchange.Core).Aside, func(ctx context.Context, b *Bucket) { _, _ = b.Take(ctx, n) })
 }
 
-// Settle corrects what Take asked for, as [Bucket.Settle] and behind it, and waits
-// for nobody. Nobody hears of its errors.
+// Settle corrects a request of Take, as [Bucket.Settle] and after it, in the background. Its errors
+// are not reported.
 func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
 	if reserved == actual {
 		return
@@ -62,7 +60,7 @@ func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
 
 var errAside = errors.New("too many requests of limits in shadow are under way")
 
-// aside makes a request for n tokens beside the caller's way.
+// aside makes a request for n tokens in the background.
 func (s *Shadowed) aside(ctx context.Context, n int64, run func(*exchange.Core, context.Context, string, func(context.Context)) bool, do func(context.Context, *Bucket)) {
 	b := s.member()
 	if b == nil || b.handle == nil {

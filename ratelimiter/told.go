@@ -8,9 +8,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 )
 
-// InShadow returns a context under which requests are decided as always, tokens are
-// taken, and the client's observer is told that nothing is done because of it.
-// It is for what asks a limiter only to see what it would say.
+// InShadow returns a context under which requests are decided as always and tokens are taken, and
+// the client's observer is told that the decision has no effect. It is for code that asks a limiter
+// only to see its decision.
 func InShadow(ctx context.Context) context.Context { return core.InShadow(ctx) }
 
 // decided tells of what was answered. Of a limit that nobody asked, as another is paused, it tells nothing.

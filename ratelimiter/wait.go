@@ -13,26 +13,25 @@ import (
 // Wait waits for one token and takes it. See [Bucket.WaitN].
 func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 
-// WaitN waits until n tokens are its own, and takes them. Waiters of all
-// processes are served in the order in which the server heard of them: the
-// tokens are reserved by one call, and the wait is one sleep that asks nobody.
+// WaitN waits until n tokens are its own, and takes them. Waiters of all processes are served in
+// the order in which the server heard of them: one call reserves the tokens, and the wait is one
+// sleep without I/O.
 //
-// The wait ends with the tokens; with ctx or when the client closes; or at once,
-// and without taking anything, by [ErrExceedsDeadline] if the tokens come later
-// than ctx's deadline, and by [ErrExceedsWait] if they come later than
-// [WithMaxWait] says, which without a deadline is never more than 30 s or what
-// the request itself needs. While the limiter is paused, it asks for the rate
-// again once a second, and fails like that if it would have to wait for longer.
+// The wait ends with the tokens, with ctx, or when the client closes. It fails at once, and takes
+// nothing, with [ErrExceedsDeadline] if the tokens come later than ctx's deadline. It also does so
+// with [ErrExceedsWait] if they come later than [WithMaxWait] allows; without a deadline that is
+// never more than 30 s or the time that the request itself needs. While the limiter is paused, it
+// reads the rate again once a second, and fails in the same way if it would have to wait for
+// longer.
 //
-// Who leaves gives its place back: at once if nobody waits behind it, and else
-// when those of this process who do have left, too. x/time/rate keeps what was
-// reserved by one who leaves while others wait behind it, so that a crowd that
-// waits and goes away locks everybody out for as long as it would have waited.
-// So does this for the places before waiters of other processes, as these keep
-// their times.
+// A waiter that leaves gives its place back: at once if there is no waiter after it, and else when
+// the later waiters of this process have left, too. x/time/rate keeps the reservation of a waiter
+// that leaves while others wait after it. So a crowd that waits and leaves blocks all requests for
+// as long as it would have waited. The same is true here for places before waiters of other
+// processes, because these keep their times.
 //
-// It never returns nil before its tokens are there, also if a clock is set: it
-// sleeps as long as the server said, from when that came.
+// It never returns nil before its tokens are there, also if a clock is set: it sleeps for the time
+// that the server returned, from when the answer came.
 //
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline];
 // [ErrExceedsWait]; [ErrExceedsDebt] when more is reserved already than
@@ -49,7 +48,7 @@ func (l limits) waitN(ctx context.Context, n []int64) error {
 	c := l[0].core
 	if l[0].all == nil {
 		if err := l[0].usable(ctx); err != nil {
-			return err // of which the observer does not hear
+			return err // the observer does not get it
 		}
 	}
 	for began := c.Engine.Mono(); ; {
@@ -87,7 +86,7 @@ func (l limits) reserve(ctx context.Context, n []int64, began time.Duration, v *
 	if began != noWait { // what it took to read the rules counts
 		until, most = l.patience(ctx, c.Engine.Mono()-began, &v.asked)
 	}
-	if v.atOnce = v.asked.Paused(); v.atOnce { // nobody knows when the pause ends
+	if v.atOnce = v.asked.Paused(); v.atOnce { // the end of the pause is unknown
 		switch {
 		case until != exchange.Forever && until < c.Engine.Mono()+askAgain:
 			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
@@ -104,7 +103,7 @@ func (l limits) reserve(ctx context.Context, n []int64, began time.Duration, v *
 	return err
 }
 
-// longestWait is where nobody says otherwise.
+// longestWait is the longest wait by default.
 const longestWait = 30 * time.Second
 
 // patience returns by when a wait has to be over, or [exchange.Forever], and how long it may be still, 0 for any: the

@@ -9,8 +9,8 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// Holder returns who holds the side at this moment, as the master sees it: of several
-// readers the one whose lease is longest. Its Owner is empty if nobody does.
+// Holder returns the holder of the side at this moment, as the master sees it: of several readers
+// the one with the longest lease. Its Owner is empty if the side is free.
 //
 // Cost and errors: as [Lock.Writer] and [Lock.Readers].
 func (s *Side) Holder(ctx context.Context) (lock.Holder, error) {
@@ -22,22 +22,21 @@ func (s *Side) Holder(ctx context.Context) (lock.Holder, error) {
 		return lock.Holder{}, err
 	}
 	return slices.MaxFunc(readers, func(a, b lock.Holder) int {
-		if a.Remaining < 0 || b.Remaining < 0 { // without an end
+		if a.Remaining < 0 || b.Remaining < 0 { // never expires
 			return cmp.Compare(b.Remaining, a.Remaining)
 		}
 		return cmp.Compare(a.Remaining, b.Remaining)
 	}), nil
 }
 
-// Locked reports whether anybody holds the side. Cost and errors: as [Side.Holder].
+// Locked reports whether the side is held. Cost and errors: as [Side.Holder].
 func (s *Side) Locked(ctx context.Context) (bool, error) {
 	holder, err := s.Holder(ctx)
 	return holder.Held(), err
 }
 
-// Remaining returns how much time is left until the side is free, if nobody renews or
-// unlocks it: 0 if nobody holds it, -1 if there is no end. Cost and errors: as
-// [Side.Holder].
+// Remaining returns the time until the side is free if no holder renews or unlocks it: 0 if it is
+// free, -1 if it never expires. Cost and errors: as [Side.Holder].
 func (s *Side) Remaining(ctx context.Context) (time.Duration, error) {
 	holder, err := s.Holder(ctx)
 	return holder.Remaining, err

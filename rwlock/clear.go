@@ -12,8 +12,8 @@ import (
 // blocks the server while it runs.
 const perClear = 1000
 
-// clear drops readers whose own keys are gone: their leases have ended. What it
-// cannot do now it need not: the next one does, or the name's time to live.
+// clear drops readers whose own keys have expired: their leases have ended. Readers that it fails
+// to drop now are dropped by the next call, or when the name expires.
 func (s *server) clear(ctx context.Context) {
 	state, err := s.inspect(ctx)
 	if err != nil || state.mode != readKind {
@@ -32,8 +32,8 @@ func (s *server) clear(ctx context.Context) {
 // part is some readers and their own keys.
 type part struct{ keys, args []string }
 
-// parts returns the readers in parts of about perClear keys. One with more levels
-// than that is nobody's whom a script should wait for.
+// parts returns the readers in parts of about perClear keys. A reader with more levels than that
+// gets no part: a script must not take so long.
 func (s *server) parts(readers []holder) (all []part) {
 	for _, r := range readers {
 		if r.count < 1 || r.count > perClear || strings.HasSuffix(r.owner, ":write") {

@@ -12,12 +12,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
-// reader is the read side as the server sees it.
+// reader is the read side on the server.
 type reader struct{ *server }
 
 var _ locking.Protocol = reader{}
 
-// readRenewal lengthens the name's time to live and the reader's own.
+// readRenewal extends the name's time to live and the reader's own.
 var readRenewal = &lease.Renewal{
 	Script: renewScript,
 	Add: func(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
@@ -27,7 +27,7 @@ var readRenewal = &lease.Renewal{
 	Apart: []*lease.Renewal{lease.LockRenewal, markRenewal},
 }
 
-// markRenewal lengthens the reader's own key alone.
+// markRenewal extends the reader's own key alone.
 var markRenewal = &lease.Renewal{
 	Script: markScript,
 	Add: func(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
@@ -40,9 +40,9 @@ func (r reader) Renewal() *lease.Renewal { return readRenewal }
 func (r reader) Label() string { return readKind }
 
 func (r reader) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
-	stands := digit(a.Queue) // to writers that wait: 0 if it gives up when it is refused, 1 if it waits then
+	stands := digit(a.Queue) // how it treats waiting writers: 0 if it gives up when it is refused, 1 if it waits then
 	if a.Stood {
-		stands = "2" // it has stood back for long enough
+		stands = "2" // it has waited for writers for long enough
 	}
 	return r.acquire(ctx, r, a.Owner, readAcquireScript,
 		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},

@@ -8,8 +8,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// reading is what a read hold stands on: an acquisition that other goroutines of
-// the process may share. Nobody can join it from elsewhere.
+// reading is the holding of a read hold: an acquisition that other goroutines of the process may
+// share. Other processes cannot join it.
 type reading locking.Held
 
 var _ locking.Holding = (*reading)(nil)

@@ -13,9 +13,8 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Lock is a handle on the read-write lock of one name. It holds nothing of any
-// acquisition, so it may be used by any number of goroutines, and any number of
-// handles on one name are the same lock.
+// Lock is a handle on the read-write lock of one name. It has no state of any acquisition. Any
+// number of goroutines may use it, and all handles on one name are the same lock.
 type Lock struct {
 	on     server
 	reader reader
@@ -45,28 +44,28 @@ func New(c Client, name string, opts ...Option) *Lock {
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.label }
 
-// Read returns the side that any number of holders have at once. Source:
+// Read returns the read side, which any number of holders have at once. Source:
 // RReadWriteLock.readLock.
 func (l *Lock) Read() *Side { return &l.read }
 
-// Write returns the side that one holder has, beside nobody. Source:
-// RReadWriteLock.writeLock.
+// Write returns the write side, which excludes all other holders. Source: RReadWriteLock.writeLock.
 func (l *Lock) Write() *Side { return &l.write }
 
-// Readers returns the holds of the read side at this moment, as the master sees them;
-// none if nobody reads. Goroutines of one client that share one are one, and the
-// reads under a write hold's context are part of that. Remaining is what is left
-// of each one's own lease: 0 if that has ended, and it is about to be dropped.
+// Readers returns the holds of the read side at this moment, as the master sees them; none if the
+// read side is free. Goroutines of one client that share one acquisition count as one. Reads under
+// a write hold's context are part of the write hold. Remaining is the rest of each reader's own
+// lease: 0 if that has ended, and the reader is about to be dropped. ctx bounds the round trips.
 //
-// Cost: two script calls, and one more for each 1,000 readers. Errors: ctx's,
-// [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of Redis.
+// Cost: two script calls, and one more for each 1,000 readers.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of
+// Redis.
 func (l *Lock) Readers(ctx context.Context) ([]lock.Holder, error) {
 	readers, err := ask(ctx, l, func() ([]lock.Holder, error) { return l.on.readers(ctx) })
 	return readers, l.failed("readers of", err)
 }
 
-// Writer returns who holds the write side at this moment; its Owner is empty if
-// nobody does, and ends in ":write" else.
+// Writer returns the holder of the write side at this moment. Its Owner ends in ":write"; it is
+// empty if the write side is free. ctx bounds the round trip.
 //
 // Cost: one script call. Errors: as [Lock.Readers].
 func (l *Lock) Writer(ctx context.Context) (lock.Holder, error) {
@@ -77,23 +76,21 @@ func (l *Lock) Writer(ctx context.Context) (lock.Holder, error) {
 	return lock.Holder{}, l.failed("writer of", err)
 }
 
-// Locked reports whether anybody holds the lock, on either side. Cost and
-// errors: as [Lock.Writer].
+// Locked reports whether the lock is held, on either side. Cost and errors: as [Lock.Writer].
 func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	st, err := ask(ctx, l, func() (state, error) { return l.on.inspect(ctx) })
 	return st.mode != "", l.failed("inspect", err)
 }
 
-// Remaining returns how much time is left until the lock is free if nobody renews or
-// unlocks it: 0 if nobody holds it, -1 if there is no end. Cost and errors: as
-// [Lock.Writer].
+// Remaining returns the time until the lock is free if no holder renews or unlocks it: 0 if it is
+// free, -1 if it never expires. Cost and errors: as [Lock.Writer].
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	st, err := ask(ctx, l, func() (state, error) { return l.on.inspect(ctx) })
 	return st.left, l.failed("inspect", err)
 }
 
-// Waiting returns how many processes listen for releases of the lock, about as many as
-// wait for either side; see [lock.Lock.Waiting].
+// Waiting returns how many processes listen for releases of the lock. That is about the number of
+// processes that wait for either side; see [lock.Lock.Waiting].
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {

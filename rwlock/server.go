@@ -14,29 +14,29 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// The kinds of holds, as contexts carry them and the observer is told. They
-// share one queue of local waiters, whose key has the family's kind.
+// The kinds of holds, as contexts carry them and observers get them. They share one queue of local
+// waiters, whose key has the family's kind.
 const (
 	family    = "rwlock"
 	readKind  = "read"
 	writeKind = "write"
 )
 
-// server is one read-write lock as the server sees it: what both sides share.
+// server is the part of a read-write lock on the server that both sides share.
 type server struct {
 	e       *locking.Engine
 	name    string // mapped
 	channel string
-	gone    string // where the tombstones are
+	gone    string // key of the tombstones
 	claims  string
-	waiting string // where the clients of waiting readers are
+	waiting string // key of the clients of waiting readers
 	turn    string
 }
 
-// Key returns that of the lock, for both sides.
+// Key returns the key of the lock, for both sides.
 func (s *server) Key() core.Key { return core.Key{Kind: family, Name: s.name} }
 
-// Channel returns where releases are announced.
+// Channel returns the channel on which releases are published.
 func (s *server) Channel() string { return s.channel }
 
 func (s *server) client() string { return s.e.ClientID }
@@ -44,8 +44,7 @@ func (s *server) client() string { return s.e.ClientID }
 // mark returns the own key of a reader.
 func (s *server) mark(owner string) string { return keys.ReaderMark(s.name, owner, 1) }
 
-// acquire sends the acquire of a side. One that too few replicas confirmed is
-// undone.
+// acquire sends the acquire of a side. It undoes an acquire that too few replicas confirmed.
 func (s *server) acquire(ctx context.Context, side lease.Protocol, owner string, script *scripts.Script, on, args []string) (locking.Tried, error) {
 	if s.e.ReplicaAcks == 0 {
 		answer, err := s.e.Run(ctx, script, on, args)
@@ -69,8 +68,7 @@ func (s *server) acquire(ctx context.Context, side lease.Protocol, owner string,
 	return locking.Tried{}, err
 }
 
-// writerWaits is what a reader is told who got the lock before a writer that
-// waits for it.
+// writerWaits is the answer to a reader that acquired the lock before a waiting writer.
 const writerWaits = -3
 
 func tried(answer send.Answer) (locking.Tried, error) {

@@ -22,31 +22,29 @@ var _ lock.Locker = (*Side)(nil)
 // Name returns the name of the lock that it is a side of.
 func (s *Side) Name() string { return s.l.label }
 
-// Lock waits until the side is free and takes it: the read side while nobody
-// writes, the write side while nobody reads or writes. ctx bounds the wait and
-// nothing else: the hold outlives it. The hold is renewed by the watchdog until
-// [lock.Hold.Unlock], unless [lock.WithLease] fixes its lease.
+// Lock waits until the side is free and acquires it: the read side while there is no writer, the
+// write side while there is no reader and no writer. ctx bounds only the wait: the hold outlives
+// it. The watchdog renews the hold until [lock.Hold.Unlock], unless [lock.WithLease] fixes its
+// lease.
 //
 // Under a context that carries a hold of this lock:
 //
 //   - a side re-enters its own, at once;
-//   - the read side joins a write hold, at once; if the write hold is unlocked
-//     first, that unlock puts a read hold in its place, and lets all readers in;
-//   - the write side under a read hold is [ErrUpgrade], unless a write hold stands
-//     further out: then it re-enters that.
+//   - the read side joins a write hold, at once; if the write hold is unlocked first, that
+//     unlock replaces it with a read hold, and lets all readers in;
+//   - the write side under a read hold returns [ErrUpgrade], unless the context carries a write
+//     hold further out: then it re-enters that.
 //
-// A waiter sleeps as [lock.Lock.Lock] says. Goroutines of one process queue in
-// arrival order, and readers that stand next to each other go together.
+// A waiter sleeps as described for [lock.Lock.Lock]. Goroutines of one process queue in arrival
+// order, and readers that are next to each other in it enter together.
 //
-// Cost: one script call if the side is free; none on re-entry, for a reader whose
-// process has had the read side for less than rueidisson.WithHandover's time, and
-// for a writer that another one of this client hands it over to. A writer that
-// waits makes two calls each second, or one with [WithReaderPreference], and two
-// more to see whether readers are still alive.
-// Wire: hash name, field mode = read or write, field owner (a writer's ends in
-// ":write"), value hold count; string {name}:<owner>:rwlock_timeout:1 for each
-// reader. A read hold's lease stands there in steps of at most the watchdog
-// timeout, which are renewed until it ends.
+// Cost: one script call if the side is free; none on re-entry, for a reader whose process has had
+// the read side for less than rueidisson.WithHandover's time, and for a writer to which another
+// writer of this client hands the side over. A writer that waits makes two calls each second, or
+// one with [WithReaderPreference], and two more to check whether readers are still alive.
+// Wire: hash name, field mode = read or write, field owner (a writer's ends in ":write"), value
+// hold count; string {name}:<owner>:rwlock_timeout:1 for each reader. A read hold's lease is stored
+// there in steps of at most the watchdog timeout, which are renewed until it ends.
 // Errors: as [lock.Lock.Lock], and [ErrUpgrade].
 // Source: RReadWriteLock.
 func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
@@ -54,10 +52,9 @@ func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, e
 	return s.acquire(ctx, s.kind+" lock", ask, err)
 }
 
-// TryLock takes the side if it is free now, or becomes free within
-// [lock.WithWait]. It returns [lock.ErrNotAcquired] if it does not. If goroutines
-// of this client have the other side, or wait for it, the answer comes without
-// asking the server.
+// TryLock acquires the side if it is free now, or becomes free within [lock.WithWait]. Else it
+// returns [lock.ErrNotAcquired]. If goroutines of this client have the other side, or wait for it,
+// TryLock answers without a request to the server.
 //
 // Cost, wire and other errors: as [Side.Lock].
 func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
@@ -65,13 +62,13 @@ func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold,
 	return s.acquire(ctx, "try "+s.kind+" lock", ask, err)
 }
 
-// ForceUnlock takes the side away from whoever holds it, and reports whether
-// somebody did: the write side from its writer, the read side from all readers.
-// Holders of this library learn it as [lock.Lock.ForceUnlock] says. It is sent
-// once: after [lock.ErrOutcomeUnknown] it may have been done.
+// ForceUnlock takes the side away from its holders, and reports whether there were any: the write
+// side from its writer, the read side from all readers. Holders of this library learn it as
+// described for [lock.Lock.ForceUnlock]. The request is sent once: after [lock.ErrOutcomeUnknown]
+// the side may have been taken away. ctx bounds the round trips.
 //
-// Writers that wait, and readers that have their turn, lose what they have said in
-// Redis of that, and say it again if they live.
+// Waiting writers lose their claims in Redis, and readers lose their turn. Those that live claim
+// them again.
 //
 // Cost: one script call and two commands. Wire: DEL name, and the release message;
 // DEL of the claims and of the turn.
@@ -83,8 +80,9 @@ func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 	}
 	held, err = ask(ctx, s.l, func() (bool, error) {
 		held, err := s.l.on.force(ctx, s.kind, message)
-		// The claims of writers that wait and the turn of readers go, too: what has died, and what a clock that was set back
-		// has made last. Those that live say so again. Each is a command of one key, so that it works while the slot moves.
+		// Delete the claims of waiting writers and the turn of readers, too: they may be of dead
+		// processes, or last too long because a clock was set back. Living waiters claim again.
+		// Each is a command of one key, so that it works during a slot migration.
 		for _, key := range []string{s.l.on.claims, s.l.on.turn} {
 			if err == nil {
 				_, err = s.l.on.e.Run(ctx, deleteCommand, []string{key}, nil)
@@ -93,7 +91,7 @@ func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 		return held, err
 	})
 	if held {
-		s.l.on.e.Hurry(s.l.on.Key()) // our own holders need not wait for their renewals
+		s.l.on.e.Hurry(s.l.on.Key()) // holders of this client learn it before their next renewals
 	}
 	return held, s.l.failed("force unlock "+s.kind+" of", err)
 }
@@ -121,7 +119,7 @@ func (s *Side) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 	return hold, s.l.failed(op, err)
 }
 
-// handle returns what the contexts of its holds carry them for.
+// handle returns the handle under which contexts carry the holds of the side.
 func (s *Side) handle() lockkit.Handle {
 	return lockkit.Handle{Engine: s.l.on.e, Key: core.Key{Kind: s.kind, Name: s.l.on.name}, Name: s.l.label}
 }
@@ -139,8 +137,8 @@ func (s *Side) fresh(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
 	}, s.handle())
 }
 
-// nested returns what a context that carries a hold of this lock asks for. It is not
-// live if there is none.
+// nested returns the hold to use under a context that carries a hold of this lock. live is false if
+// there is none.
 func (s *Side) nested(ctx context.Context, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
 	kind, outer := lockkit.Carried[lock.Hold](ctx, s.l.on.e, s.l.on.name, "")
 	switch {

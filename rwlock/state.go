@@ -16,9 +16,9 @@ type holder struct {
 	count int
 }
 
-// state is who holds the lock.
+// state is the mode and the holders of the lock.
 type state struct {
-	mode    string // read, write, or "" if nobody does
+	mode    string // read, write, or "" if the lock is free
 	left    time.Duration
 	holders []holder
 }
@@ -40,13 +40,13 @@ func (s *server) inspect(ctx context.Context) (st state, err error) {
 			st.mode, err = parts[i+1].ToString()
 			continue
 		}
-		count, _ := parts[i+1].AsInt64() // 0: a field of nobody's
+		count, _ := parts[i+1].AsInt64() // 0: not a field of a holder
 		st.holders = append(st.holders, holder{field, int(count)})
 	}
 	return st, err
 }
 
-// remaining returns what is left of a time to live; -1: it has no end.
+// remaining converts a time to live in ms; -1 means that it never expires.
 func remaining(millis int64) time.Duration {
 	if millis < 0 {
 		return -1
@@ -54,7 +54,7 @@ func remaining(millis int64) time.Duration {
 	return time.Duration(millis) * time.Millisecond
 }
 
-// readers returns those of the holders who read: beside a writer, its own owner may.
+// readers returns the holders that read. In write mode, that may be the writer's own owner.
 func (st state) readers() (all []holder) {
 	for _, h := range st.holders {
 		if h.count > 0 && !isWriter(h.owner) {
@@ -64,7 +64,7 @@ func (st state) readers() (all []holder) {
 	return all
 }
 
-// writer returns who writes; its owner is empty if nobody does.
+// writer returns the writer; its owner is empty if there is none.
 func (st state) writer() holder {
 	for _, h := range st.holders {
 		if st.mode == writeKind && isWriter(h.owner) {
@@ -76,13 +76,13 @@ func (st state) writer() holder {
 
 func isWriter(owner string) bool { return strings.HasSuffix(owner, ":write") }
 
-// holderOf returns a holder as users see it.
+// holderOf converts a holder to the exported type.
 func (s *server) holderOf(h holder, left time.Duration) lock.Holder {
 	client, _, _ := strings.Cut(h.owner, ":")
 	return lock.Holder{Owner: h.owner, Count: h.count, Remaining: left, Mine: client == s.client()}
 }
 
-// readers returns those who read, with what is left of each one's own lease.
+// readers returns the readers, with the rest of each one's own lease.
 func (s *server) readers(ctx context.Context) ([]lock.Holder, error) {
 	st, err := s.inspect(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *server) readers(ctx context.Context) ([]lock.Holder, error) {
 	return all, nil
 }
 
-// leases returns what is left of each reader's last level: 0 if it has ended.
+// leases returns the rest of each reader's last level: 0 if it has ended.
 func (s *server) leases(ctx context.Context, readers []holder) ([]time.Duration, error) {
 	on := make([]string, len(readers))
 	for i, r := range readers {

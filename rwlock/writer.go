@@ -11,25 +11,24 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
-// writer is the write side as the server sees it. Its owners have a suffix
-// there, as Redisson's have.
+// writer is the write side on the server. Its owners have a suffix there, as Redisson's have.
 type writer struct {
 	*server
-	last bool // those who wait do not hold readers back
+	last bool // waiting writers do not hold readers back
 }
 
 var _ locking.Downgrading = writer{}
 
 const (
-	// claimFor is how long a claim counts that is not made again: so long a
-	// writer that waits may be dead and still hold readers back.
+	// claimFor is how long a claim counts. A writer that died while it waited holds readers back
+	// for that long.
 	claimFor = time.Second
-	// claimEvery is how often it is made.
+	// claimEvery is how often a claim is renewed.
 	claimEvery = claimFor / 2
-	// clearEvery is how often a writer that waits looks for readers whose leases
-	// have ended; Try.Thorough says so.
+	// clearEvery is how often a waiting writer checks for readers whose leases have ended;
+	// Try.Thorough requests it.
 	clearEvery = time.Second
-	// turnFor is how long those readers go first who waited during a write.
+	// turnFor is how long readers that waited during a write go first.
 	turnFor = 20 * time.Millisecond
 )
 
@@ -44,7 +43,7 @@ func digit(yes bool) string {
 
 func writeOwner(owner string) string { return owner + ":write" }
 
-// writeRenewal is that of every lock, with the owner as it stands there.
+// writeRenewal is the renewal of every lock, with the owner as it is stored there.
 var writeRenewal = &lease.Renewal{
 	Script: lease.LockRenewal.Script,
 	Add: func(on, args []string, key core.Key, owner string, d time.Duration) (k, a []string) {
@@ -59,8 +58,8 @@ func (w writer) Label() string { return writeKind }
 // Readers returns the other side.
 func (w writer) Readers() locking.Protocol { return reader{w.server} }
 
-// Acquire has a look, once a second of a wait, whether readers stand there that
-// nobody keeps alive: Redisson's last reader would, and ours does not.
+// Acquire checks, once a second of a wait, for readers that died. The last reader of Redisson would
+// do that, and ours does not.
 func (w writer) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	if a.Thorough {
 		w.clear(ctx)
@@ -72,7 +71,7 @@ func (w writer) Acquire(ctx context.Context, a locking.Try) (locking.Tried, erro
 	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
 		[]string{w.name, w.gone, w.claims, w.turn, w.waiting},
 		[]string{w.e.Millis(a.Lease), writeOwner(a.Owner), w.client(), claim, digit(a.Sharers)})
-	if t.Left < 0 || t.Left > look { // a negative time is none
+	if t.Left < 0 || t.Left > look { // a negative time means none
 		t.Left = look
 	}
 	return t, err
@@ -91,7 +90,7 @@ func (w writer) GiveBack(ctx context.Context, owner string) (lease.Released, err
 	return w.Release(ctx, owner)
 }
 
-// ReleaseTo returns the downgrade: the first candidate reads from then on.
+// ReleaseTo does the downgrade: the first candidate reads from then on.
 func (w writer) ReleaseTo(ctx context.Context, owner string, next []locking.Candidate) (locking.HandoverResult, error) {
 	to := next[0]
 	answer, err := w.e.Run(ctx, downgradeScript,
@@ -105,7 +104,7 @@ func (w writer) ReleaseTo(ctx context.Context, owner string, next []locking.Cand
 	return g, err
 }
 
-// Quit takes the claim back of a client that waits no more.
+// Quit removes the claim of a client that no longer waits.
 func (w writer) Quit(ctx context.Context) error {
 	if w.last {
 		return nil

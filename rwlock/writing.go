@@ -13,23 +13,23 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// writing is what a write hold stands on, and the read holds that were taken
-// under its context. When the write hold goes first, a read hold takes its place
-// on the server, for those that are left.
+// writing is the holding of a write hold and of the read holds that were taken under its context.
+// When the write hold is unlocked first, a read hold replaces it on the server, for the readers
+// that are left.
 //
-// To the engine it is the one seat of both.
+// For the engine it is the one seat of both.
 type writing struct {
 	l    *Lock
 	seat lease.Seat // of the write hold
 
-	change sync.Mutex // is locked while the read hold takes the write hold's place
+	change sync.Mutex // is locked while a read hold replaces the write hold
 
 	mu      sync.Mutex
 	held    *locking.Held // the write hold, and later the read hold
 	readers []*under
-	left    bool   // the write hold has gone
-	changes bool   // the read hold is taking its place
-	doubted string // the owner of a read hold of which nobody knows whether it did
+	left    bool   // the write hold was unlocked
+	changes bool   // a read hold is replacing it
+	doubted string // the owner of a read hold that may have replaced it
 	cause   error  // why both ended
 }
 
@@ -47,7 +47,7 @@ func (l *Lock) newWriting(ctx context.Context, ask locking.Ask, seat lease.Seat)
 	return w, nil
 }
 
-// Ended handles the engine's word that the acquisition is gone, or the client closed.
+// Ended is called by the engine when the acquisition is lost or the client is closed.
 func (w *writing) Ended(cause error) {
 	w.mu.Lock()
 	if w.cause == nil {
@@ -64,7 +64,7 @@ func (w *writing) Ended(cause error) {
 	}
 }
 
-// standing returns the acquisition that counts at present.
+// standing returns the present acquisition.
 func (w *writing) standing() *locking.Held {
 	w.mu.Lock()
 	held, changes := w.held, w.changes
@@ -72,7 +72,7 @@ func (w *writing) standing() *locking.Held {
 	if !changes || !errors.Is(held.Err(), lock.ErrReleased) {
 		return held
 	}
-	w.change.Lock() // the other one stands already, and is about to be told
+	w.change.Lock() // the other one is stored already, and is about to be set
 	defer w.change.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *writing) Release(ctx context.Context, _ lease.Seat) error {
 		err := w.downgrade(ctx)
 		w.mu.Lock()
 		w.changes = false
-		alone := len(w.readers) == 0 // they have left meanwhile
+		alone := len(w.readers) == 0 // the readers have left meanwhile
 		w.mu.Unlock()
 		if alone {
 			return errors.Join(err, w.free(ctx))
@@ -114,10 +114,9 @@ func (w *writing) Release(ctx context.Context, _ lease.Seat) error {
 	})
 }
 
-// downgrade puts a read hold in the place of the write hold. If that fails, the
-// readers stand under the write hold for as long as they last: it keeps out
-// whoever must not get in. After an answer that was lost, a renewal may find it
-// gone, and then they end.
+// downgrade replaces the write hold with a read hold. If that fails, the readers stay under the
+// write hold for as long as they last: it still excludes writers. After an answer that was lost, a
+// renewal may find the write hold gone, and then the read holds end.
 func (w *writing) downgrade(ctx context.Context) error {
 	w.change.Lock()
 	defer w.change.Unlock()
@@ -136,7 +135,7 @@ func (w *writing) downgrade(ctx context.Context) error {
 	return err
 }
 
-// free releases what stands, when nobody is left.
+// free releases the present acquisition after the last level has left.
 func (w *writing) free(ctx context.Context) error {
 	w.mu.Lock()
 	held, doubted := w.held, w.doubted
@@ -148,18 +147,18 @@ func (w *writing) free(ctx context.Context) error {
 	err := held.Release(ctx, w)
 	w.l.on.e.GiveBackLater(w.l.reader, doubted, w.l.on.e.WatchdogTimeout)
 	if stood == nil && errors.Is(err, lock.ErrLost) {
-		return nil // the read hold has taken its place, and stood
+		return nil // the read hold had replaced it, and was valid
 	}
 	return err
 }
 
-// under is what a read hold stands on that was taken under a write hold.
+// under is the holding of a read hold that was taken under a write hold.
 type under struct {
 	*writing
 	seat lease.Seat
 }
 
-// under takes the read side under a write hold. It is not live if that has ended
+// under takes the read side under a write hold. live is false if the write hold has ended
 // meanwhile.
 func (s *Side) under(ctx context.Context, outer *lock.Hold, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
 	w, known := lockkit.Standing(outer).(*writing)
@@ -179,7 +178,7 @@ func (s *Side) under(ctx context.Context, outer *lock.Hold, ask locking.Ask) (ho
 	return hold, true, nil
 }
 
-// enter adds a read hold, unless there is nothing to be under any more.
+// enter adds a read hold, unless the write hold and all read holds have ended.
 func (w *writing) enter(seat lease.Seat) (locking.Holding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,7 +190,8 @@ func (w *writing) enter(seat lease.Seat) (locking.Holding, error) {
 	return u, nil
 }
 
-// Release ends the read hold. The last one behind the write hold frees the lock.
+// Release ends the read hold. If the write hold was unlocked before, the last read hold frees the
+// lock.
 func (u *under) Release(ctx context.Context, _ lease.Seat) error {
 	err := u.Err()
 	w := u.writing

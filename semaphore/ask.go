@@ -6,12 +6,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
-// kind is what is asked. Takes, waits and gives go out together.
+// kind is the kind of a request. Takes, waits and gives are sent together.
 type kind uint8
 
 const (
 	take     kind = iota
-	waitTake      // takes of those who wait, in their order
+	waitTake      // takes of the waiters, in their order
 	give
 	set
 	trySet
@@ -24,7 +24,7 @@ const (
 	removeHeld
 )
 
-// word returns what move.lua calls it.
+// word returns the name of the kind in move.lua.
 func (k kind) word() string { return [...]string{"take", "wait", "give"}[k] }
 
 // ask is one request.
@@ -32,21 +32,21 @@ type ask struct {
 	of     *names
 	kind   kind
 	n      int64         // permits
-	queue  []run         // of a wait: who waits
+	queue  []run         // of a wait: the waiters
 	ttl    time.Duration // of a trySet
-	held   string        // of an order about permits with leases: the key of those
-	labels string        // of a removeHeld: the key of those
-	from   *waiters      // of a give, if it is that of somebody who has a place
+	held   string        // of a request about permits with leases: their key
+	labels string        // of a removeHeld: their key
+	from   *waiters      // of a give, if its goroutine has a place
 }
 
-// answer is what became of it.
+// answer is the outcome of a request.
 type answer struct {
 	n     int64 // how many of a wait, whether a take was granted, or what the script said
 	err   error
-	woken bool // of a give: those who wait have heard of it already
+	woken bool // of a give: the waiters have heard of it already
 
 	at     int   // the run that it is in, or begins with
-	before int64 // how many of that run are another's
+	before int64 // how many of that run belong to other requests
 }
 
 type (
@@ -54,7 +54,7 @@ type (
 	batch = []*call
 )
 
-// run is neighbours who want the same.
+// run is adjacent requests of one kind.
 type run struct {
 	kind  kind
 	size  int64
@@ -62,10 +62,10 @@ type run struct {
 	k     int64 // how many were granted
 }
 
-// mostRuns bounds how long one script call keeps the server.
+// mostRuns bounds how long one script call occupies the server.
 const mostRuns = 32
 
-// cut returns how many of the waiting calls go out as one.
+// cut returns how many of the waiting calls are sent as one.
 func cut(waiting batch) int {
 	runs := 0
 	for i, c := range waiting {

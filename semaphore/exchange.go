@@ -12,8 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// send makes one exchange about a semaphore. Each call has its own outcome, so it
-// returns no error for all. Only what gives still goes out while the client closes.
+// send makes one exchange about a semaphore. Each call has its own outcome, so it returns no error
+// for all. Only releases are still sent while the client closes.
 func (h *shared) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
 		gives := func(a *ask) bool { return a.kind == give }
@@ -82,7 +82,7 @@ func (h *shared) move(flight int, b batch) {
 	}
 }
 
-// giveBackLacking gives back what too few replicas have.
+// giveBackLacking releases permits that too few replicas have confirmed.
 func (h *shared) giveBackLacking(of *names, flight int, n int64) error {
 	err := fmt.Errorf("%w: fewer than %d within %v", ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
 	x := exchange{h: h, of: of, runs: []run{{kind: give, size: n, count: 1}}}
@@ -92,7 +92,7 @@ func (h *shared) giveBackLacking(of *names, flight int, n int64) error {
 	return err
 }
 
-// exchange is runs of takes and gives in one call, and what became of them.
+// exchange is runs of takes and gives in one call, and their outcome.
 type exchange struct {
 	h       *shared
 	of      *names
@@ -101,10 +101,11 @@ type exchange struct {
 	took    int64
 	reached int
 	acked   bool
-	cause   error // what a send met, in the place of ErrDeferred for those who take
+	cause   error // the failure of a send, instead of ErrDeferred for takes
 }
 
-// call runs the script for the runs. Where all want the same, there are scripts that cost the server less than move.lua.
+// call runs the script for the runs. If all runs are of one kind, there are scripts that cost the
+// server less than move.lua.
 func (x *exchange) call(flight int) error {
 	gives, takes := int64(0), false
 	for _, one := range x.runs {
@@ -171,7 +172,7 @@ func (x *exchange) call(flight int) error {
 	return err
 }
 
-// single returns a request that goes by itself.
+// single makes a request that is sent alone.
 func (h *shared) single(flight int, a *ask) (ans answer) {
 	ans.n, ans.err = send.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		switch {
@@ -204,25 +205,24 @@ func (h *shared) single(flight int, a *ask) (ans answer) {
 	return ans
 }
 
-// request is one script call under a lane, and what is done about it when its
-// outcome stays unknown.
+// request is one script call under a lane. It settles an outcome that stays unknown.
 type request struct {
 	h  *shared
 	of *names
 	send.Request
-	gives int64    // in all
+	gives int64    // the sum
 	also  []string // further keys, if the script has some
-	cause error    // what a send met that the client goes on with
+	cause error    // the failure of a send that the client repeats
 }
 
-// numbered has a request sent that gives so many.
+// numbered sends a request that gives gives permits.
 func (h *shared) numbered(of *names, flight int, gives int64, ask func(r *request) ([]int64, error)) ([]int64, error) {
 	return h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
 		return ask(&request{h: h, of: of, Request: r, gives: gives})
 	})
 }
 
-// run sends it. Takes wait for replicas, if the client does.
+// run sends the request. Takes wait for replicas, if the client does.
 func (r *request) run(s *scripts.Script, args []string, takes bool) (got send.Answer, acked bool, err error) {
 	on := append([]string{r.of.key, r.Lane}, r.also...)
 	if takes && r.h.e.ReplicaAcks > 0 {
@@ -245,21 +245,20 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got send.An
 	return got, acked, err
 }
 
-// refused handles an answer that says that nothing was done: an earlier send of
-// the request may still arrive.
+// refused handles an answer that nothing was done: an earlier send of the request may still arrive.
 func (r *request) refused(got send.Answer) {
 	if got.Replayed {
 		r.settle(-r.gives)
 	}
 }
 
-// settle ends the request. Gives is what it was to give, or less than 0 for what
-// it was told not to have given.
+// settle ends the request. gives is the number that it was to give, or negative if it is known that
+// nothing was given.
 func (r *request) settle(gives int64) {
 	r.h.e.Settle(r.Request, r.of.key, r.settling(gives))
 }
 
-// settling returns what is said to the server for that.
+// settling returns the request that does that on the server.
 func (r *request) settling(gives int64) func(ctx context.Context, r send.Request) error {
 	h, of := r.h, r.of
 	return func(ctx context.Context, r send.Request) error {

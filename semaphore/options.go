@@ -37,13 +37,14 @@ type ReleaseOption interface{ applyRelease(*releaseConfig) error }
 
 type releaseConfig struct{ request send.CallerRequest }
 
-// WithRequestID lets a Release be called again, by the same or another process, such as a
-// job that is started anew: it counts once for each id, for as long as the server
-// remembers that, d. A request that had not arrived yet counts for whatever permits are set
-// by then. A release that was refused is not remembered: it counts when it is called again,
-// or when a copy of it arrives late. The same id with another number of permits is an ErrInvalidArgument.
-// So is an id that is empty or has more than 256 bytes, and a d below 45 s or above 100
-// years.
+// WithRequestID lets a Release be called again, by the same or another process, such as a job that
+// is started anew. The release counts once for each id, for as long as the server remembers the id,
+// d. A request that had not arrived yet counts for the permits that are set when it arrives. A
+// release that was refused is not remembered: it counts when it is called again, or when a copy of
+// it arrives late.
+//
+// The same id with another number of permits returns ErrInvalidArgument. So does an id that is
+// empty or has more than 256 bytes, and a d below 45 s or above 100 years.
 //
 // Cost: a script call of its own, and a key for each id. Wire: string
 // rueidisson_request:{name}:<id>, with d to live.
@@ -68,26 +69,26 @@ type permitConfig struct {
 
 type setConfig struct{ ttl time.Duration }
 
-// WithWait lets a TryAcquire wait up to d for permits. Without it, or with 0, it
-// answers after one round trip. A negative d is an ErrInvalidArgument.
+// WithWait lets a TryAcquire wait up to d for permits. Without it, or with 0, TryAcquire answers
+// after one round trip. A negative d returns ErrInvalidArgument.
 func WithWait(d time.Duration) WaitOption { return waitOption(d) }
 
-// WithLease lets a permit end by itself when d has passed, whoever holds it
-// then: it is not renewed. Without it, the client renews the permit for as long
-// as it is held. A d below 10 ms or above 100 years is an ErrInvalidArgument.
+// WithLease gives the permit a fixed lease: it is not renewed, and expires when d has passed,
+// whether it is still held or not. Without it, the client renews the permit for as long as it is
+// held. A d below 10 ms or above 100 years returns ErrInvalidArgument.
 func WithLease(d time.Duration) PermitOption { return leaseOption(d) }
 
-// WithTTL lets the semaphore go by itself when d has passed, with all of its
-// permits. It is counted in whole milliseconds, rounded up. One below a
-// millisecond or above 100 years is an ErrInvalidArgument.
+// WithTTL lets the semaphore expire when d has passed, with all of its permits. d is counted in
+// whole milliseconds, rounded up. A d below a millisecond or above 100 years returns
+// ErrInvalidArgument.
 func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
 
 // mostLabel is how many bytes a label has at most.
 const mostLabel = 256
 
-// WithLabel names the permit for whoever lists them ([PermitSemaphore.Permits]), such as
-// by the host that holds it. Redisson does not see it. One that is empty or has more than
-// 256 bytes is an ErrInvalidArgument.
+// WithLabel gives the permit a text that [PermitSemaphore.Permits] shows, such as the host that
+// holds it. Redisson does not see it. A label that is empty or has more than 256 bytes returns
+// ErrInvalidArgument.
 //
 // Cost: none without it; with it an HSET and an HDEL in the scripts. Wire: hash
 // rueidisson_label:{name}, id -> label.

@@ -18,21 +18,22 @@ type Option interface{ applySemaphore(*config) error }
 
 type config struct{ ordered bool }
 
-// WithFleetOrder serves the waiters of all processes in the order of their arrival,
-// whatever they ask for. Small requests of other processes then cannot starve a large
-// one. Without it there is an order within each process only.
+// WithFleetOrder serves the waiters of all processes in the order of their arrival, whatever they
+// ask for. Small requests of other processes then cannot starve a large one. Without it there is an
+// order within each process only.
 //
-// A waiter queues for a fair lock beside the semaphore, and waits for permits while it
-// holds that. What package fairlock says of waiters that die holds here. A TryAcquire
-// without a wait is refused while a waiter of any process is queued.
+// A waiter queues for a fair lock in addition to the semaphore, and waits for permits while it
+// holds that lock. What package fairlock says of waiters that die applies. A TryAcquire without a
+// wait is refused while a waiter of any process is queued.
 //
-// The order is kept among handles with this option. Handles without it overtake, and so
-// does Redisson. An acquire that finds permits free while the first waiter queues may be
-// served before that waiter. A waiter whose process is paused past the lease of the fair
-// lock is overtaken. It learns that within a third of the watchdog timeout, and queues
-// again behind all others.
+// The order is kept among handles with this option. Handles without it overtake, and so does
+// Redisson. An acquire that finds permits free while the first waiter queues may be served before
+// that waiter. A waiter whose process is paused past the lease of the fair lock is overtaken. It
+// learns that within a third of the watchdog timeout, and queues again after all others.
 //
-// Cost: one script call more for each acquire that need not wait, which only reads. A
+// Cost: one more script call, which only reads, for each acquire that need not wait. A waiter costs
+// at most four more, those of the fair lock. Waiters of one process do not share calls.
+// Wire: the keys of a fair lock with the name rueidisson_order:{name}.
 // waiter costs at most four more, those of the fair lock. Waiters of one process do not
 // share calls. Wire: the keys of a fair lock with the name rueidisson_order:{name}.
 func WithFleetOrder() Option { return fleetOrder{} }
@@ -61,8 +62,8 @@ func (o *fleetQueue) idle(ctx context.Context) (bool, error) {
 	return n == 0, err
 }
 
-// try calls take, unless a waiter is queued. A queue of which every process has died
-// holds nothing up.
+// try calls take, unless a waiter is queued. A queue whose processes have all died does not block
+// it.
 func (o *fleetQueue) try(ctx context.Context, take func() error) error {
 	idle, err := o.idle(ctx)
 	switch {
@@ -75,13 +76,13 @@ func (o *fleetQueue) try(ctx context.Context, take func() error) error {
 	return o.inTurn(ctx, func() (*lock.Hold, error) { return o.line.TryLock(ctx) }, again)
 }
 
-// acquire calls take, unless a waiter is queued, and if that is refused calls wait when
-// it is the caller's turn.
+// acquire calls take, unless a waiter is queued. If take is refused, it calls wait when it is the
+// caller's turn.
 func (o *fleetQueue) acquire(ctx context.Context, take func() error, wait func(context.Context) error) error {
 	return o.queue(ctx, take, func() (*lock.Hold, error) { return o.line.Lock(ctx) }, wait)
 }
 
-// acquireWithin is acquire for at most d, of which within is the end.
+// acquireWithin is acquire for at most d; within is the context that ends then.
 func (o *fleetQueue) acquireWithin(ctx, within context.Context, d time.Duration, take func() error, wait func(context.Context) error) error {
 	began := o.e.Mono()
 	lead := func() (*lock.Hold, error) {
@@ -98,14 +99,14 @@ func (o *fleetQueue) queue(ctx context.Context, take func() error, lead func() (
 			return nil
 		}
 	}
-	// A waiter bears what passes, and so does the fair lock.
+	// A waiter tolerates passing failures, and so does the fair lock.
 	if err != nil && !errors.Is(err, ErrNotAcquired) && !send.Transient(err) {
 		return err
 	}
 	return o.inTurn(ctx, lead, wait)
 }
 
-// errPassedOver is the cause of a wait whose caller is not the first of the queue any more.
+// errPassedOver is the cause of a wait whose caller is no longer the first of the queue.
 var errPassedOver = errors.New("the turn was lost")
 
 // passedOver is the error of such a wait.
@@ -116,8 +117,8 @@ type passedOver struct {
 
 func (p passedOver) Unwrap() error { return p.error }
 
-// ended returns the error of a wait that ended with err. That of one which WithWait has ended
-// is what end makes of it.
+// ended returns the error of a wait that ended with err. For a wait that WithWait has ended, it
+// returns end(err).
 func ended(err error, end func(err error) error) error {
 	switch {
 	case errors.Is(err, errWaitOver):
@@ -128,10 +129,10 @@ func ended(err error, end func(err error) error) error {
 	return err
 }
 
-// inTurn calls do while this process is the first of the queue. The hold only orders: if it
-// is lost, the caller queues again, behind all others. Permits that it got are its all the
-// same, also if the release of the hold is deferred. A wait that ends before it queues again
-// returns why it ended.
+// inTurn calls do while this process is the first of the queue. The hold of the fair lock only
+// orders: if it is lost, the caller queues again, after all others. The caller keeps the permits
+// that it got, also if the release of the hold is deferred. A wait that ends before the caller
+// queues again returns why it ended.
 func (o *fleetQueue) inTurn(ctx context.Context, lead func() (*lock.Hold, error), do func(context.Context) error) error {
 	for {
 		hold, err := lead()

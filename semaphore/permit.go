@@ -14,9 +14,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// Permit is one permit that is held: what [PermitSemaphore.Acquire] returns and
-// [Permit.Release] ends. It belongs to whoever has it, not to a goroutine; all
-// methods may be called from any goroutine.
+// Permit is one permit that is held. [PermitSemaphore.Acquire] returns it and [Permit.Release] ends
+// it. It belongs to the code that has the value, not to a goroutine. All methods may be called from
+// any goroutine.
 type Permit struct {
 	of    *permitNames
 	grant *lease.Grant
@@ -26,13 +26,13 @@ type Permit struct {
 
 	mu       sync.Mutex
 	released bool
-	cause    error // why it ended without our doing
+	cause    error // why it ended without a release
 	lost     chan struct{}
 	contexts permitContexts
 }
 
-// permit puts what was taken under the watchdog's care. It returns the first permit,
-// which leads to the others.
+// permit lets the watchdog renew the acquired permits. It returns the first permit, which leads to
+// the others.
 func (of *permitNames) permit(w want, answer send.Answer) *Permit {
 	more := w.more
 	w.more = nil
@@ -44,7 +44,7 @@ func (of *permitNames) permit(w want, answer send.Answer) *Permit {
 	return p
 }
 
-// cared puts one permit under the watchdog's care.
+// cared lets the watchdog renew one permit.
 func (of *permitNames) cared(w want, answer send.Answer) *Permit {
 	p := &Permit{of: of, want: w, late: answer.Replayed}
 	every := time.Duration(0)
@@ -55,13 +55,13 @@ func (of *permitNames) cared(w want, answer send.Answer) *Permit {
 	return p
 }
 
-// ID returns what the permit is known by on the server: 32 hex digits. Whoever has it
-// can give the permit back, from any process, Go or Java.
+// ID returns the id of the permit on the server: 32 hex digits. Any process that knows it can
+// release the permit, Go or Java.
 func (p *Permit) ID() string { return text(p.want.id) }
 
-// Err returns nil while the permit may be trusted, and else why it ended: [ErrLost],
-// [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it says so
-// at once in a process that was paused past its lease. It asks nobody.
+// Err returns nil while the permit is trusted. Else it returns why it ended: [ErrLost],
+// [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it reports the loss at once
+// in a process that was paused past its lease. It does no I/O.
 func (p *Permit) Err() error {
 	if err := p.ended(); err != nil {
 		return err
@@ -69,10 +69,10 @@ func (p *Permit) Err() error {
 	if err := p.grant.Err(); err != nil {
 		return err
 	}
-	return p.ended() // closed, perhaps
+	return p.ended() // the client may have been closed
 }
 
-// ended returns why it has ended, as far as it was told.
+// ended returns why the permit has ended, as far as it is known here.
 func (p *Permit) ended() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,10 +96,9 @@ func (p *Permit) Lost() <-chan struct{} {
 	return p.lost
 }
 
-// Expiring returns a channel that is closed when renewals have failed for half of
-// the lease: time to finish, or to hurry. If they get through again after that,
-// the next call returns a new channel. With a fixed lease it never is; for a
-// permit that was released it is nil.
+// Expiring returns a channel that is closed when renewals have failed for half of the lease: time
+// to finish, or to hurry. If renewals succeed after that, the next call returns a new channel. With
+// a fixed lease the channel never closes. For a permit that was released it is nil.
 func (p *Permit) Expiring() <-chan struct{} {
 	if p.ended() == ErrReleased {
 		return nil
@@ -107,9 +106,8 @@ func (p *Permit) Expiring() <-chan struct{} {
 	return p.grant.Expiring()
 }
 
-// Deadline returns until when the permit may be trusted if no renewal gets through any
-// more. Of a renewed permit it moves on. For one that was released it is the zero
-// time.
+// Deadline returns the time until which the permit is trusted if no further renewal succeeds. Each
+// renewal moves it. For a permit that was released it is the zero time.
 func (p *Permit) Deadline() time.Time {
 	if p.ended() == ErrReleased {
 		return time.Time{}
@@ -117,13 +115,14 @@ func (p *Permit) Deadline() time.Time {
 	return p.grant.Deadline()
 }
 
-// Extend makes the lease last for at least d from now; it never shortens one. A
-// renewed permit goes on being renewed, a fixed lease is still fixed.
+// Extend makes the lease last for at least d from now; it never shortens one. The client continues
+// to renew a renewed permit; a fixed lease stays fixed. ctx bounds the round trip.
 //
-// Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost],
-// [ErrReleased]; [ErrInvalidArgument] for a lease that [WithLease] would refuse; ctx's,
-// which bounds the round trip; [ErrOutcomeUnknown] if the reply was lost, when the lease
-// may have grown without this side trusting it.
+// Cost: one script call.
+// Wire: ZADD {name}:timeout XX GT.
+// Errors: [ErrLost]; [ErrReleased]; [ErrInvalidArgument] for a lease that [WithLease] would refuse;
+// ctx's; [ErrOutcomeUnknown] if the reply was lost, when the lease may have grown without this side
+// trusting it.
 // Source: RPermitExpirableSemaphore.updateLeaseTime, which shortens, too.
 func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 	err := p.Err()
@@ -138,21 +137,18 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 	return p.failed("extend", err)
 }
 
-// Release gives the permit back. It runs to its end on a cancelled ctx, of which
-// it takes the values only, and for as long as sending takes: a few seconds at
-// most if the server is silent. The permit's contexts end with [ErrReleased]
-// first.
+// Release releases the permit. It completes also on a cancelled ctx, and uses only the values of
+// ctx. It takes as long as sending takes: a few seconds at most if the server is silent. The
+// permit's contexts end with [ErrReleased] first.
 //
-// Cost: one script call, shared with other calls of this process on the name, such
-// as the acquire of the next who waits.
-// Wire: ZREM {name}:timeout id, INCRBY name 1; how many are free on
-// redisson_sc:{name}.
-// Errors: [ErrReleased] if it was called before; [ErrLost] if the permit had
-// ended, so that the work may have overlapped with that of another who has it now;
-// [ErrDeferred] if the server refused or did not answer, with [ErrOutcomeUnknown] if the
-// release may have been done: the client goes on until the server takes the permit or
-// the lease ends; [ErrClosed] if the client was closed before, when the permit is left
-// to its lease.
+// Cost: one script call, shared with other calls of this process on the name, such as the acquire
+// of the next waiter.
+// Wire: ZREM {name}:timeout id, INCRBY name 1; the number of free permits on redisson_sc:{name}.
+// Errors: [ErrReleased] if Release was called before; [ErrLost] if the permit had ended, so that
+// the work may have overlapped with the work of the permit's next holder; [ErrDeferred] if the
+// server refused or did not answer, with [ErrOutcomeUnknown] if the release may have been done: the
+// client continues until the server accepts the release or the lease ends; [ErrClosed] if the
+// client was closed before, when the permit stays held until its lease ends.
 // Source: RPermitExpirableSemaphore.release.
 func (p *Permit) Release(ctx context.Context) error {
 	if ctx == nil {
@@ -174,8 +170,8 @@ func (p *Permit) Release(ctx context.Context) error {
 	return p.failed("release", err)
 }
 
-// afterLoss returns why the permit had ended before its release. A renewal without an
-// answer may have lengthened its lease.
+// afterLoss returns why the permit had ended before its release. A renewal without an answer may
+// have extended its lease.
 func (p *Permit) afterLoss() error {
 	err := p.grant.Err()
 	if !errors.Is(err, watchdog.ErrGone) {
@@ -184,8 +180,8 @@ func (p *Permit) afterLoss() error {
 	return err
 }
 
-// gaveUp returns what became of a release, of which this permit was the n-th. Until then
-// it was trusted.
+// gaveUp returns the outcome of a release; this permit was its n-th. The permit was trusted until
+// the time until.
 func (p *Permit) gaveUp(ctx context.Context, got permitAnswer, err error, n int, until time.Time) error {
 	switch {
 	case errors.Is(err, errNotSet):
@@ -202,8 +198,7 @@ func (p *Permit) gaveUp(ctx context.Context, got permitAnswer, err error, n int,
 	return err
 }
 
-// giveBack gives permits back, and in the same call has those who wait ask for
-// the next.
+// giveBack releases permits, and asks for the next waiters in the same call.
 func (i *permitShared) giveBack(ctx context.Context, p *Permit, others []*Permit) (permitAnswer, error) {
 	ask := permitAsk{of: p.of, gives: p.want.id, judged: p.want.label != "" || p.want.judged}
 	var late []string
@@ -236,7 +231,7 @@ func (i *permitShared) giveBack(ctx context.Context, p *Permit, others []*Permit
 	return got, errors.Join(err, got.err)
 }
 
-// discard gives back permits that came to somebody who had gone.
+// discard releases permits whose caller has gone.
 func (p *Permit) discard() {
 	var back []want
 	for _, one := range p.all() {
@@ -253,7 +248,7 @@ func (p *Permit) all() []*Permit {
 	return append(all, p.with...)
 }
 
-// observe tells the observer of the permit and those that were acquired together with it.
+// observe notifies the observer of the permit and those that were acquired together with it.
 func (p *Permit) observe(ctx context.Context) {
 	if o := p.of.i.e.Observer; o != nil {
 		for range 1 + len(p.with) {
@@ -262,7 +257,7 @@ func (p *Permit) observe(ctx context.Context) {
 	}
 }
 
-// leave ends the permit for those who work with it.
+// leave ends the permit for its users.
 func (p *Permit) leave() error {
 	p.mu.Lock()
 	if p.released {
@@ -276,7 +271,7 @@ func (p *Permit) leave() error {
 	return nil
 }
 
-// Ended handles the engine's word that the permit is gone, or the client closed.
+// Ended is called by the engine when the permit is lost or the client is closed.
 func (p *permitSeat) Ended(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -293,7 +288,7 @@ func (p *permitSeat) Ended(cause error) {
 // permitSeat is a permit as the engine sees it.
 type permitSeat Permit
 
-// failed names the operation and the permit, and tells the observer.
+// failed adds the operation and the permit to err, and notifies the observer.
 func (p *Permit) failed(op string, err error) error {
 	p.of.i.e.Outcome(permitLabel, p.of.key, op, err)
 	return object.Failed(op, "permit of semaphore", p.of.name, err)

@@ -11,18 +11,19 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// Adopt takes over the permit of that id, which this or another process acquired, in Go
-// or Java: work that moves to another process keeps its permit. This client renews it
-// from now on, also if its lease was fixed.
+// Adopt takes over the permit of that id, which this or another process acquired, in Go or Java:
+// work that moves to another process keeps its permit. This client renews it from now on, also if
+// its lease was fixed. ctx bounds the round trip.
 //
-// The process that acquired it is not told, and goes on renewing it, unless it was
-// acquired [WithLease]. The first release ends the permit for all who have it. They learn
-// of it at their next renewals.
+// The process that acquired it is not notified, and continues to renew it, unless it was acquired
+// [WithLease]. The first release ends the permit for all processes that have it. They learn it at
+// their next renewals.
 //
-// Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost] if there is
-// no such permit, or its lease has ended; [ErrInvalidArgument] for what is no id; ctx's, which
-// bounds the round trip; [ErrOutcomeUnknown] if no answer came, when nobody renews the permit
-// here; [ErrClosed]; Redis' and the network's.
+// Cost: one script call.
+// Wire: ZADD {name}:timeout XX GT.
+// Errors: [ErrLost] if there is no such permit, or its lease has ended; [ErrInvalidArgument] for a
+// text that is not an id; ctx's; [ErrOutcomeUnknown] if no answer came, when this client does not
+// renew the permit; [ErrClosed]; those of Redis and of the network.
 // Source: ours; RPermitExpirableSemaphore has updateLeaseTime.
 func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error) {
 	lease := s.i.e.WatchdogTimeout
@@ -33,12 +34,11 @@ func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error)
 	return s.of.cared(want{id: raw(id), lease: lease, kept: true, judged: true}, answer), nil
 }
 
-// Extend makes the lease of the permit of that id last for at least d from now, whoever
-// holds it; it never shortens one. The holder is not told, and trusts its own lease.
+// Extend makes the lease of the permit of that id last for at least d from now, whatever process
+// holds it; it never shortens one. The holder is not notified, and trusts its own lease.
 //
 // Cost, wire and errors: as [PermitSemaphore.Adopt]; [ErrInvalidArgument] also for a lease that
-// [WithLease] would refuse. Source: RPermitExpirableSemaphore.updateLeaseTime, which
-// shortens, too.
+// [WithLease] would refuse. Source: RPermitExpirableSemaphore.updateLeaseTime, which shortens, too.
 func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration) error {
 	err := core.CheckLease(d)
 	if err == nil {
@@ -47,7 +47,7 @@ func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration
 	return s.failed("extend permit of", err)
 }
 
-// lengthen has the lease of a permit last for d from now, if it has not ended.
+// lengthen extends the lease of a permit to d from now, if it has not ended.
 func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Duration) (send.Answer, error) {
 	err := s.plain.usable(ctx, 1)
 	if err == nil {

@@ -5,14 +5,12 @@ import (
 	"time"
 )
 
-// Context returns a child of parent for the work that needs the permit. It ends
-// with the permit, with cause [ErrLost], [ErrReleased] or [ErrClosed], always
-// before the server may give the permit to another; its Err compares the clocks at
-// each call, as [Permit.Err] does.
+// Context returns a child of parent for the work that needs the permit. It ends with the permit,
+// with cause [ErrLost], [ErrReleased] or [ErrClosed], and always before the server grants the
+// permit to another client. Its Err compares the clocks at each call, as [Permit.Err] does.
 //
-// Contexts derived from it end when its Done channel does: a timer's delay after
-// the end of trust, and after up to 100 ms more if the whole machine was
-// suspended.
+// Contexts derived from it end when its Done channel closes: a timer's delay after the end of
+// trust, plus up to 100 ms if the whole machine was suspended.
 //
 // It panics if parent is nil, as the context package does.
 func (p *Permit) Context(parent context.Context) context.Context {
@@ -30,8 +28,8 @@ func (p *Permit) Context(parent context.Context) context.Context {
 	return c
 }
 
-// permitContext is one of a permit's contexts. Those whose parents cannot end
-// share one ending, so that nothing stays of each.
+// permitContext is one of a permit's contexts. Those whose parents cannot end share one ending, so
+// that nothing is kept for each.
 type permitContext struct {
 	context.Context // of the context package, so that deriving from it costs no goroutine
 	cancel          context.CancelCauseFunc
@@ -40,7 +38,7 @@ type permitContext struct {
 	forget          func() bool // stops the watch on the parent
 }
 
-// Err looks at the clocks before it says that all is well.
+// Err compares the clocks before it returns nil.
 func (c *permitContext) Err() error {
 	if c.Context.Err() == nil {
 		if cause := c.permit.Err(); cause != nil {
@@ -50,7 +48,7 @@ func (c *permitContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value returns the parent's; a shared ending has one, for which context.Cause asks.
+// Value returns the parent's value; a shared ending has one, for which context.Cause asks.
 func (c *permitContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil || c.values == nil {
 		return v
@@ -58,7 +56,7 @@ func (c *permitContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// Deadline returns the parent's.
+// Deadline returns the parent's deadline.
 func (c *permitContext) Deadline() (time.Time, bool) {
 	if c.values != nil {
 		return c.values.Deadline()
@@ -66,20 +64,20 @@ func (c *permitContext) Deadline() (time.Time, bool) {
 	return c.Context.Deadline()
 }
 
-// permitContexts are what ends with a permit.
+// permitContexts are the contexts that end with a permit.
 type permitContexts struct {
 	shared *permitContext              // the ending of those whose parents cannot end
 	listed map[*permitContext]struct{} // the others, until their parents end
 }
 
-// take hands the contexts to whoever ends them.
+// take removes the contexts and returns them. The caller ends them.
 func (cs *permitContexts) take() permitContexts {
 	taken := *cs
 	*cs = permitContexts{}
 	return taken
 }
 
-// end ends what was taken.
+// end ends the contexts that were taken.
 func (cs permitContexts) end(cause error) {
 	if cs.shared != nil {
 		cs.shared.cancel(cause)
@@ -90,7 +88,7 @@ func (cs permitContexts) end(cause error) {
 	}
 }
 
-// lasting returns the ending that all contexts share whose parents cannot end.
+// lasting returns the ending that is shared by all contexts whose parents cannot end.
 func (p *Permit) lasting(parent context.Context) (context.Context, context.CancelCauseFunc, context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

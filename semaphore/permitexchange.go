@@ -14,14 +14,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// permitShared is what the semaphores of one client whose permits have leases have in
-// common.
+// permitShared is shared by the semaphores of one client whose permits have leases.
 type permitShared struct {
 	e       *locking.Engine
-	client  string // what ids begin with
+	client  string // the prefix of ids
 	table   *combine.Table[string, permitAsk, permitAnswer]
 	places  places.Places[string, *permitWaiters]
-	waiting atomic.Int64 // who has a place, or is about to
+	waiting atomic.Int64 // goroutines that have a place, or are about to
 }
 
 type permitSharedKey struct{}
@@ -45,25 +44,25 @@ func newPermitShared(e *locking.Engine) *permitShared {
 	return i
 }
 
-// permitAsk is one request: to give a permit back, to take some, or both.
+// permitAsk is one request: to release a permit, to take some, or both.
 type permitAsk struct {
 	of     *permitNames
 	gives  string   // an id, or none
 	also   []string // further ids
-	judged bool     // the server says whether its lease has ended: nobody here knows; or it has a label
+	judged bool     // the server decides whether its lease has ended, which is not known here; or it has a label
 	wants  []want
-	from   *permitWaiters // of who gives
+	from   *permitWaiters // of the goroutine that gives
 }
 
-// permitAnswer is what became of it.
+// permitAnswer is the outcome of a permitAsk.
 type permitAnswer struct {
 	send.Answer
-	err   error // of all; what is wanted may have one of its own:
+	err   error // of all; a want may have one of its own:
 	short error
-	gave  []int64 // of each that is given: 1 done, 0 it was gone
+	gave  []int64 // of each given permit: 1 done, 0 it was gone
 	left  int64   // ms until the first lease ends, below 0: none does
 	took  []int64 // of each request: 1 taken, 0 refused
-	woken bool    // those who wait have heard of what was given
+	woken bool    // waiters have heard of the given permits
 }
 
 type (
@@ -71,7 +70,7 @@ type (
 	permitBatch = []*permitCall
 )
 
-// mostIDs bounds how long one script call keeps the server.
+// mostIDs bounds how long one script call occupies the server.
 const mostIDs = 100
 
 // cutPermits returns how many of the waiting calls go out as one.
@@ -89,8 +88,8 @@ func cutPermits(waiting permitBatch) int {
 	return len(waiting)
 }
 
-// send makes one exchange about a semaphore. Each call has its own outcome, so it
-// returns no error for all. What is wanted does not go out while the client closes.
+// send makes one exchange about a semaphore. Each call has its own outcome, so it returns no error
+// for all. Wants are not sent while the client closes.
 func (i *permitShared) send(_ string, _ int, b permitBatch) error {
 	open, of := i.e.Open() == nil, b[0].Ask.of
 	var x trade
@@ -105,7 +104,7 @@ func (i *permitShared) send(_ string, _ int, b permitBatch) error {
 		switch {
 		case !open:
 		case len(b) == 1:
-			x.wants = c.Ask.wants // which is its own
+			x.wants = c.Ask.wants // the wants of c alone
 		default:
 			x.wants = append(x.wants, c.Ask.wants...)
 		}
@@ -122,7 +121,7 @@ func (i *permitShared) send(_ string, _ int, b permitBatch) error {
 		switch n := len(c.Ask.wants); {
 		case n > 0 && !open:
 			a.short = ErrClosed
-		case n > 0 && err == nil && short == nil: // else what was taken has gone back
+		case n > 0 && err == nil && short == nil: // else the taken permits have gone back
 			a.took, x.took = x.took[:n], x.took[n:]
 		}
 		c.Answer = a
@@ -150,8 +149,7 @@ func (of *permitNames) trade(x *trade, judged bool) error {
 	return of.exchange(ctx, x)
 }
 
-// account sees to it that nothing stays taken that nobody has. It returns why
-// what was taken goes back.
+// account releases permits that were taken for no caller. It returns why taken permits go back.
 func (of *permitNames) account(x *trade, err error) error {
 	if err != nil {
 		if errors.Is(err, ErrOutcomeUnknown) || x.Replayed { // it may arrive when permits are set
@@ -167,7 +165,7 @@ func (of *permitNames) account(x *trade, err error) error {
 			refused = append(refused, w)
 		}
 	}
-	if x.Replayed { // an earlier send of what was refused may still arrive
+	if x.Replayed { // an earlier send of a refused request may still arrive
 		of.undo(refused, true)
 	}
 	if x.acked || len(took) == 0 {
@@ -193,7 +191,7 @@ func rawIDs(wants []want) (ids []string) {
 	return ids
 }
 
-// left gives back what was taken for somebody who has gone.
+// left releases permits whose caller has gone.
 func (i *permitShared) left(_ string, a permitAsk, got permitAnswer) {
 	if got.err != nil || got.short != nil {
 		return

@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// mostPerCall bounds how long one script call keeps the server.
+// mostPerCall bounds how long one script call occupies the server.
 const mostPerCall = 1000
 
-// AcquireN waits until n permits are free and takes them in one step: all, or none. So
-// two callers who want both of two permits do not wait for each other for ever, as they
-// may if each acquires one at a time. Each permit has an id and a lease of its own, and
-// may be released alone.
+// AcquireN waits until n permits are free and takes them in one step: all or none. So two callers
+// that want both of two permits do not wait for each other for ever. They may do so if each
+// acquires one at a time. Each permit has an id and a lease of its own, and may be released alone.
 //
-// Waiters of one process are served in their order: those behind a large request wait,
-// also if there are permits for them. Other processes that take few can starve it. A
-// request for more permits than there are waits until there are so many.
+// Waiters of one process are served in their order: those after a large request wait, also if there
+// are permits for them. Other processes that take few permits can starve a large request. A request
+// for more permits than there are waits until there are enough.
 //
-// Cost, wire, errors and what ends a wait: as [PermitSemaphore.Acquire]. An n below 1 or
-// above 1,000 is an [ErrInvalidArgument]. Source: RPermitExpirableSemaphore.acquire(int).
+// Cost, wire, errors and the end of a wait: as [PermitSemaphore.Acquire]. An n below 1 or above
+// 1,000 returns [ErrInvalidArgument]. Source: RPermitExpirableSemaphore.acquire(int).
 func (s *PermitSemaphore) AcquireN(ctx context.Context, n int, opts ...PermitOption) ([]*Permit, error) {
 	return together(s.acquire(ctx, n, opts))
 }
 
-// TryAcquireN takes n permits in one step, if they are free now or become free within
-// [WithWait]: all, or none. It returns [ErrNotAcquired] if they are not, as
-// [PermitSemaphore.TryAcquire] does.
+// TryAcquireN takes n permits in one step, if they are free now or become free within [WithWait]:
+// all or none. Else it returns [ErrNotAcquired], as [PermitSemaphore.TryAcquire] does.
 //
 // Cost, wire and errors: as [PermitSemaphore.AcquireN] and [PermitSemaphore.TryAcquire].
 // Source: RPermitExpirableSemaphore.tryAcquire(int).
@@ -35,7 +33,7 @@ func (s *PermitSemaphore) TryAcquireN(ctx context.Context, n int, opts ...TryPer
 	return together(s.tryAcquire(ctx, n, opts))
 }
 
-// together returns what was acquired in one step, of which p is the first.
+// together returns the permits that were acquired in one step with p, the first of them.
 func together(p *Permit, err error) ([]*Permit, error) {
 	if err != nil {
 		return nil, err
@@ -45,16 +43,15 @@ func together(p *Permit, err error) ([]*Permit, error) {
 	return all, nil
 }
 
-// ReleaseN gives permits of this semaphore back in one step, whether they were acquired
-// together or not, by this client. Those that are held go back, also if others had
-// ended. It runs to its end on a cancelled ctx, as [Permit.Release] does.
+// ReleaseN releases permits of this semaphore in one step. This client may have acquired them
+// together or not. Held permits are released also if others of them had ended. ReleaseN completes
+// also on a cancelled ctx, as [Permit.Release] does. Without permits it does nothing.
 //
 // Cost and wire: as Permit.Release, in one script call for all.
-// Errors: those of Permit.Release for each permit that was not given back, joined, with
-// its id; [ErrInvalidArgument] for a permit of another semaphore or client, or more than 1,000,
-// and nothing is released. Without permits it does nothing.
-// Source: RPermitExpirableSemaphore.release(List), which gives back none if one had
-// ended.
+// Errors: those of Permit.Release for each permit that was not released, joined, with its id;
+// [ErrInvalidArgument] for a permit of another semaphore or client, or more than 1,000, when
+// nothing is released.
+// Source: RPermitExpirableSemaphore.release(List), which releases none if one had ended.
 func (s *PermitSemaphore) ReleaseN(ctx context.Context, permits ...*Permit) error {
 	err := s.plain.checked(ctx, 1)
 	if err == nil {
@@ -94,7 +91,7 @@ func (s *PermitSemaphore) releasable(permits []*Permit) error {
 	return nil
 }
 
-// giveUpAll takes permits from the watchdog and gives them back in one call.
+// giveUpAll removes permits from the watchdog and releases them in one call.
 func (i *permitShared) giveUpAll(ctx context.Context, permits []*Permit) (failed []error) {
 	live, until := permits[:0], make([]time.Time, 0, len(permits))
 	for _, p := range permits {

@@ -12,8 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 )
 
-// permitNames is one semaphore whose permits have leases, as the server sees it.
-// It says to the engine how they are kept and given back.
+// permitNames is one semaphore on the server whose permits have leases. It tells the engine how
+// they are renewed and released.
 type permitNames struct {
 	i       *permitShared
 	name    string // as the caller wrote it
@@ -26,7 +26,7 @@ type permitNames struct {
 
 var _ lease.Protocol = (*permitNames)(nil)
 
-// permitLabel is what the engine and the observer call permits with leases.
+// permitLabel is the name of permits with leases for the engine and the observer.
 const permitLabel = "permit"
 
 // Key names the semaphore to the engine.
@@ -35,10 +35,10 @@ func (of *permitNames) Key() core.Key { return core.Key{Kind: permitLabel, Name:
 // sizes of an id.
 const (
 	idBytes     = 16
-	clientBytes = idBytes / 2 // of which the first are the client's
+	clientBytes = idBytes / 2 // the first bytes are the client's
 )
 
-// newID returns the id of a permit as it stands in Redis, which no other ever has.
+// newID returns a new, unique id of a permit, as it is stored in Redis.
 func (i *permitShared) newID() string {
 	var id [idBytes]byte
 	copy(id[:], i.client)
@@ -46,7 +46,7 @@ func (i *permitShared) newID() string {
 	return string(id[:])
 }
 
-// raw returns the id as it stands in Redis.
+// raw returns the id as it is stored in Redis.
 func raw(id string) string {
 	bytes, _ := hex.DecodeString(id) // parseID has seen it
 	return string(bytes)
@@ -54,7 +54,7 @@ func raw(id string) string {
 
 func text(raw string) string { return hex.EncodeToString([]byte(raw)) }
 
-// parseID refuses what is no id: 32 lower-case hex digits, as Java writes them.
+// parseID refuses a text that is not an id: 32 lower-case hex digits, as Java writes them.
 func parseID(id string) error {
 	if len(id) != 2*idBytes || strings.Trim(id, "0123456789abcdef") != "" {
 		return fmt.Errorf("%w: permit id %q is not 32 hex digits", ErrInvalidArgument, id)
@@ -66,11 +66,11 @@ func parseID(id string) error {
 type PermitInfo struct {
 	// ID is 32 hex digits, for [PermitSemaphore.ReleaseID] here or in Java.
 	ID string
-	// Remaining is how long its lease lasts without another renewal, by the
-	// server's clock; -1: it has no end, as Java can have it.
+	// Remaining is how long its lease lasts without another renewal, by the server's clock; -1 if
+	// it never expires, which is possible in Java.
 	Remaining time.Duration
-	// Own says that it was acquired by this client.
+	// Own says that this client acquired it.
 	Own bool
-	// Label is what [WithLabel] gave it when it was acquired.
+	// Label is the label that [WithLabel] gave it when it was acquired.
 	Label string
 }

@@ -18,11 +18,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// PermitSemaphore is a handle on the semaphore of one name whose permits have ids
-// and leases: those of a process that died come back when their leases end. It is
-// Redisson's RPermitExpirableSemaphore, on the same keys. It holds nothing, so it
-// may be used by any number of goroutines, and any number of handles on one name
-// are the same semaphore.
+// PermitSemaphore is a handle on the semaphore of one name whose permits have ids and leases: the
+// permits of a process that died come back when their leases end. It is Redisson's
+// RPermitExpirableSemaphore, on the same keys. It has no state of any acquisition. Any number of
+// goroutines may use it, and all handles on one name are the same semaphore.
 type PermitSemaphore struct {
 	i     *permitShared
 	of    *permitNames
@@ -43,26 +42,24 @@ func NewPermits(c Client, name string, opts ...Option) *PermitSemaphore {
 // Name returns the name that the handle was made with, before any mapping.
 func (s *PermitSemaphore) Name() string { return s.of.name }
 
-// Acquire waits until a permit is free and takes it. ctx bounds the wait, and
-// nothing else: the permit lives on when ctx ends, until it is released or lost.
-// It is renewed by the client, unless [WithLease] says how long it lasts. Permits
-// that nobody has set yet are waited for.
+// Acquire waits until a permit is free and takes it. ctx bounds only the wait: the permit stays
+// valid after ctx ends, until it is released or lost. The client renews it, unless [WithLease]
+// fixes its lease. If the permits are not set yet, Acquire waits for that, too.
 //
-// A waiter sleeps until permits are announced, until the first lease of those that
-// are held ends, or for 5 s at most. Goroutines of one process queue in arrival
-// order, and one of them talks to the server for all; processes take turns. A
-// server that does not answer, or that refuses for want of memory or disk, is
-// waited for up to a watchdog timeout, and while the slot moves for as long as ctx
-// lasts.
+// A waiter sleeps until permits are announced, until the first lease of the held permits ends, or
+// for 5 s at most. Goroutines of one process queue in arrival order, and one of them talks to the
+// server for all; processes take turns. If the server does not answer, or refuses for want of
+// memory or disk, Acquire waits for up to a watchdog timeout. During a slot migration it waits for
+// as long as ctx lasts.
 //
-// Cost: one script call if a permit is free, for all who wait at that moment; a
-// release of this process may make it. A process that waits has one subscription
-// per name, and makes one call per announcement.
-// Wire: DECRBY name; ZADD {name}:timeout with the end of the lease by the server's
-// clock in ms, and the id.
-// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an
-// error of Redis or of the network, wrapping [ErrOutcomeUnknown] if a permit may have
-// been taken, which then goes back by itself.
+// Cost: one script call if a permit is free, for all waiters of the process at that moment; a
+// release of this process may make it. A process that waits has one subscription per name, and
+// makes one call per announcement.
+// Wire: DECRBY name; ZADD {name}:timeout with the end of the lease by the server's clock in ms, and
+// the id.
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an error of
+// Redis or of the network, wrapping [ErrOutcomeUnknown] if a permit may have been taken, which the
+// client then releases automatically.
 // Source: RPermitExpirableSemaphore.acquire.
 func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...PermitOption) (*Permit, error) {
 	return s.acquire(ctx, 1, opts)
@@ -86,7 +83,7 @@ func (s *PermitSemaphore) acquire(ctx context.Context, n int, opts []PermitOptio
 	return p, s.failed("acquire", err)
 }
 
-// countable checks what a call needs that is about n permits.
+// countable checks what a call for n permits needs.
 func (s *PermitSemaphore) countable(ctx context.Context, n int) error {
 	if n < 1 || n > mostPerCall {
 		return fmt.Errorf("%w: %d permits at once: from 1 to %d", ErrInvalidArgument, n, mostPerCall)
@@ -94,16 +91,15 @@ func (s *PermitSemaphore) countable(ctx context.Context, n int) error {
 	return s.plain.usable(ctx, 1)
 }
 
-// TryAcquire takes a permit if one is free now, or becomes free within [WithWait].
-// It returns [ErrNotAcquired] if none is: that is the word of the server, at most 5 s
-// old, and no exchange has failed since. A wait that ends without such an answer is
-// context.DeadlineExceeded. If a goroutine of this client waits for
-// one, that is the answer without asking the server: nobody of a process
-// overtakes those who wait in it.
+// TryAcquire takes a permit if one is free now, or becomes free within [WithWait]. Else it returns
+// [ErrNotAcquired]. That is an answer of the server, at most 5 s old, and no exchange has failed
+// since. A wait that ends without such an answer returns context.DeadlineExceeded. If a goroutine
+// of this client waits for a permit, TryAcquire refuses without a request to the server: a call
+// does not overtake the waiters of its process.
 //
-// Cost, wire and other errors: as [PermitSemaphore.Acquire]; [ErrNotSet], which
-// wraps ErrNotAcquired. A refusal writes nothing, but may take in permits whose
-// leases have ended. Source: RPermitExpirableSemaphore.tryAcquire.
+// Cost, wire and other errors: as [PermitSemaphore.Acquire]; [ErrNotSet], which wraps
+// ErrNotAcquired. A refusal takes nothing, but may free permits whose leases have ended. Source:
+// RPermitExpirableSemaphore.tryAcquire.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...TryPermitOption) (*Permit, error) {
 	return s.tryAcquire(ctx, 1, opts)
 }
@@ -134,7 +130,7 @@ func (s *PermitSemaphore) tryAcquire(ctx context.Context, n int, opts []TryPermi
 	return p, s.failed("try acquire", err)
 }
 
-// trying returns what asks once for permits, of which *p is the first.
+// trying returns a function that asks once for permits and stores the first in *p.
 func (s *PermitSemaphore) trying(ctx context.Context, t terms, p **Permit) func() error {
 	return func() (err error) {
 		*p, err = s.i.try(ctx, s.of, t)
@@ -142,7 +138,7 @@ func (s *PermitSemaphore) trying(ctx context.Context, t terms, p **Permit) func(
 	}
 }
 
-// waiting returns what waits for permits, of which *p is the first.
+// waiting returns a function that waits for permits and stores the first in *p.
 func (s *PermitSemaphore) waiting(t terms, p **Permit) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		*p, err = s.i.acquire(ctx, s.of, t)
@@ -150,9 +146,9 @@ func (s *PermitSemaphore) waiting(t terms, p **Permit) func(context.Context) err
 	}
 }
 
-// Do acquires a permit, runs fn under the permit's context, and releases it, also if fn
-// panics. It returns the errors of fn and of the release, joined: an [ErrLost] beside
-// fn's success means that the work may have overlapped with that of the next holder.
+// Do acquires a permit, runs fn under the permit's context, and releases it, also if fn panics. It
+// returns the errors of fn and of the release, joined. [ErrLost] after fn succeeded means that the
+// work may have overlapped with the work of the next holder.
 //
 // Cost and errors: as [PermitSemaphore.Acquire] and [Permit.Release], and those of fn.
 // Source: ours.
@@ -165,15 +161,16 @@ func (s *PermitSemaphore) Do(ctx context.Context, fn func(ctx context.Context) e
 	return fn(p.Context(ctx))
 }
 
-// ReleaseID gives the permit of that id back, whoever acquired it, here or in
-// another process, Go or Java. Its holder is told at its next renewal. It runs to
-// its end also if ctx ends, whose values it keeps.
+// ReleaseID releases the permit of that id, which any process may have acquired, Go or Java. Its
+// holder learns it at its next renewal. ReleaseID completes also if ctx ends, and keeps the values
+// of ctx.
 //
-// Cost and wire: as [Permit.Release]. Errors: [ErrLost] if there is no such
-// permit, or its lease has ended; [ErrNotSet], which comes with ErrLost;
-// [ErrInvalidArgument] for what is no id; [ErrOutcomeUnknown] if no answer came, when the client
-// goes on for up to 45 s; [ErrDeferred] if the server refused or was not reached, when
-// the client goes on for as long as it lives; [ErrClosed]; Redis' and the network's.
+// Cost and wire: as [Permit.Release].
+// Errors: [ErrLost] if there is no such permit, or its lease has ended; [ErrNotSet], which comes
+// with ErrLost; [ErrInvalidArgument] for a text that is not an id; [ErrOutcomeUnknown] if no answer
+// came, when the client continues for up to 45 s; [ErrDeferred] if the server refused or could not
+// be reached, when the client continues for as long as it lives; [ErrClosed]; those of Redis and of
+// the network.
 // Source: RPermitExpirableSemaphore.release, tryRelease.
 func (s *PermitSemaphore) ReleaseID(ctx context.Context, id string) error {
 	err := s.plain.checked(ctx, 1)
@@ -210,14 +207,15 @@ func (i *permitShared) releaseID(of *permitNames, id string) error {
 	return nil
 }
 
-// SetPermits sets how many permits there are, those that are held included. If
-// more are held, none is granted until enough have come back, such as with 0. A time to
-// live stays. Waiters are told.
+// SetPermits sets the number of permits, held ones included. If more are held, none is granted
+// until enough have come back, such as with 0. It keeps a time to live. Waiters are notified.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one script call. Wire: INCRBY or SET name; the number of free permits on
-// redisson_sc:{name} if it grew. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's;
-// [ErrClosed]; Redis' and the network's.
+//
+// Cost: one script call.
+// Wire: INCRBY or SET name; the number of free permits on redisson_sc:{name} if it grew.
+// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
+// network.
 // Source: RPermitExpirableSemaphore.setPermits.
 func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	err := s.plain.settable(ctx, n)
@@ -227,12 +225,12 @@ func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	return s.failed("set permits of", err)
 }
 
-// TrySetPermits sets how many permits there are, those that are held included,
-// unless they are set already, and reports whether it did. With [WithTTL] the semaphore goes by itself, with the
-// permits that are held.
+// TrySetPermits sets the number of permits, held ones included, unless they are set already, and
+// reports whether it did. With [WithTTL] the semaphore expires, with the permits that are held.
 //
-// Cost and errors: as [PermitSemaphore.SetPermits]. Wire: SET name n, n on
-// redisson_sc:{name}. Source: RPermitExpirableSemaphore.trySetPermits.
+// Cost and errors: as [PermitSemaphore.SetPermits].
+// Wire: SET name n, n on redisson_sc:{name}.
+// Source: RPermitExpirableSemaphore.trySetPermits.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := resolveSet(opts)
 	if err == nil {
@@ -245,14 +243,14 @@ func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...Se
 	return did == 1, s.failed("try set permits of", err)
 }
 
-// AddPermits adds permits, or with a negative n takes so many away, also if they
-// are held: none is granted then until enough have come back. If none are set, it
-// sets them. A time to live stays.
+// AddPermits adds n permits. With a negative n it takes permits away, also held ones: none is
+// granted then until enough have come back. If no permits are set, it sets them. It keeps a time to
+// live.
 //
-// Cost and errors: as [PermitSemaphore.SetPermits]; ErrInvalidArgument also if there would
-// be more than 2^31-1. Wire: INCRBY name n; the number of free permits on
-// redisson_sc:{name} if it grew and is above 0.
-// Source: RPermitExpirableSemaphore.addPermits, which ends a time to live.
+// Cost and errors: as [PermitSemaphore.SetPermits]; ErrInvalidArgument also if there would be more
+// than 2^31-1.
+// Wire: INCRBY name n; the number of free permits on redisson_sc:{name} if it grew and is above 0.
+// Source: RPermitExpirableSemaphore.addPermits, which removes a time to live.
 func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	err := s.plain.usable(ctx, max(n, -n))
 	if err == nil {
@@ -264,11 +262,11 @@ func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	return s.failed("add permits to", err)
 }
 
-// Available returns how many permits are free, those whose leases have ended included:
-// 0 also if none are set, or if there are fewer than are held.
+// Available returns the number of free permits, those whose leases have ended included: 0 also if
+// none are set, or if there are fewer than are held. ctx bounds the round trip.
 //
-// Cost: one script call, which only reads. Errors: ctx's; [ErrInvalidArgument];
-// [ErrClosed]; Redis' and the network's.
+// Cost: one script call, which only reads.
+// Errors: ctx's; [ErrInvalidArgument]; [ErrClosed]; those of Redis and of the network.
 // Source: RPermitExpirableSemaphore.availablePermits.
 func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	n, err := s.plain.look(ctx, countScript, s.of.key, s.of.leases)
@@ -278,11 +276,11 @@ func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 // somePermits is about how many permits one call asks for.
 const somePermits = 1000
 
-// Permits goes through the permits that are held, in no order. One that is held
-// all the while is shown once; one that comes or goes meanwhile may be.
+// Permits yields the held permits, in no order. A permit that is held during the whole loop is
+// yielded once; one that is acquired or released meanwhile may be yielded. The loop ends with ctx.
 //
-// Cost: one script call for each thousand, which only reads. Errors: as
-// [PermitSemaphore.Available]; after an error there is no more.
+// Cost: one script call for each thousand, which only reads.
+// Errors: as [PermitSemaphore.Available]; an error is the last element.
 // Source: ours; RPermitExpirableSemaphore has acquiredPermits and getLeaseTime.
 func (s *PermitSemaphore) Permits(ctx context.Context) iter.Seq2[PermitInfo, error] {
 	return func(yield func(PermitInfo, error) bool) {
@@ -340,15 +338,15 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 	return some, said[0], err
 }
 
-// never is the score of a permit that has no end.
+// never is the score of a permit that never expires.
 const never = 922337203685477
 
-// Delete forgets the semaphore and the permits that are held, whose holders are
-// told at their next renewals, and reports whether there was one. Who waits goes
-// on waiting, until permits are set anew.
+// Delete deletes the semaphore and the held permits, and reports whether there was one. Their
+// holders learn it at their next renewals. Waiters keep waiting, until permits are set anew.
 //
-// Cost and errors: as [PermitSemaphore.SetPermits]. Wire: DEL name
-// {name}:timeout. Source: RPermitExpirableSemaphore.delete.
+// Cost and errors: as [PermitSemaphore.SetPermits].
+// Wire: DEL name {name}:timeout.
+// Source: RPermitExpirableSemaphore.delete.
 func (s *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
 	err := s.plain.usable(ctx, 1)
 	var did int64
@@ -358,8 +356,8 @@ func (s *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
 	return did == 1, s.failed("delete", err)
 }
 
-// failed names the operation and the semaphore, and the key where that is the
-// trouble. It tells the observer.
+// failed adds the operation and the semaphore to err, and the key if the error is about the key. It
+// notifies the observer.
 func (s *PermitSemaphore) failed(op string, err error) error {
 	s.i.e.Outcome(permitLabel, s.of.key, op, err)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// permitRenewal is how the leases of permits are lengthened.
+// permitRenewal extends the leases of permits.
 var permitRenewal = &lease.Renewal{
 	Script: scripts.Must(lua, "lua/permit_renew.lua"),
 	Add: func(on, args []string, key core.Key, id string, lease time.Duration) (k, a []string) {
@@ -21,10 +21,10 @@ var permitRenewal = &lease.Renewal{
 	},
 }
 
-// Renewal returns that of all permits.
+// Renewal returns the renewal of all permits.
 func (of *permitNames) Renewal() *lease.Renewal { return permitRenewal }
 
-// GiveBack releases a permit of which an acquire may still arrive.
+// GiveBack releases a permit whose acquire may still arrive.
 func (of *permitNames) GiveBack(ctx context.Context, id string) (lease.Released, error) {
 	if err := of.markReleased(ctx, raw(id)); err != nil {
 		return lease.Released{}, err
@@ -36,13 +36,13 @@ func (of *permitNames) GiveBack(ctx context.Context, id string) (lease.Released,
 	return released, err
 }
 
-// markReleased leaves tombstones: whatever arrives after them takes nothing.
+// markReleased leaves tombstones: an acquire that arrives after them takes nothing.
 func (of *permitNames) markReleased(ctx context.Context, ids ...string) error {
 	_, err := of.i.e.Run(ctx, buryScript, []string{of.gone}, append([]string{memory}, ids...))
 	return err
 }
 
-// release gives one permit back.
+// release releases one permit.
 func (of *permitNames) release(ctx context.Context, id string) (lease.Released, error) {
 	answer, err := of.i.e.Run(ctx, releaseScript, []string{of.key, of.leases}, []string{id, of.channel, of.i.e.Publish()})
 	if err == nil && answer.Nil {
@@ -55,8 +55,8 @@ func (of *permitNames) release(ctx context.Context, id string) (lease.Released, 
 	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
-// undo gives back, for as long as it takes, what requests have taken for nobody.
-// Late says that one of them may still arrive.
+// undo releases, for as long as it takes, permits that requests took for no caller. If late is
+// true, one of the requests may still arrive.
 func (of *permitNames) undo(wants []want, late bool) {
 	if len(wants) == 0 {
 		return
@@ -76,7 +76,7 @@ func (of *permitNames) undo(wants []want, late bool) {
 	})
 }
 
-// giveBackAll gives permits back, whether they are held or not.
+// giveBackAll releases permits, whether they are held or not.
 func (of *permitNames) giveBackAll(ctx context.Context, ids ...string) error {
 	if err := of.exchange(ctx, &trade{gives: ids}); !errors.Is(err, errNotSet) {
 		return err
@@ -84,7 +84,7 @@ func (of *permitNames) giveBackAll(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// terms are what one caller wants: so many permits, all or none.
+// terms are the wishes of one caller: a number of permits, all or none.
 type terms struct {
 	n     int
 	lease time.Duration // 0: the watchdog's, renewed
@@ -98,7 +98,7 @@ type want struct {
 	lease time.Duration
 	kept  bool // renewed by the watchdog
 	label string
-	waits bool // others who wait do not overtake it
+	waits bool // other waiters do not overtake it
 
 	judged bool // it may have a label that is not known here
 }
@@ -106,8 +106,7 @@ type want struct {
 // size returns how many permits are wanted.
 func (w *want) size() int { return 1 + len(w.more) }
 
-// trade is what is given back and what is wanted, in one call, and what became
-// of it.
+// trade is the releases and wants of one call, and their outcome.
 type trade struct {
 	gives []string // ids
 	wants []want
@@ -120,7 +119,7 @@ type trade struct {
 	took    []int64       // of each request: 1 taken, 0 refused
 }
 
-// one takes the only permit that is wanted.
+// one takes a permit for the only want.
 func (of *permitNames) one(ctx context.Context, x *trade) error {
 	w := x.wants[0]
 	err := of.send(ctx, acquireScript, x, []string{w.id, of.i.e.Millis(w.lease), of.channel, of.i.e.Publish()})
@@ -166,7 +165,7 @@ func (of *permitNames) exchange(ctx context.Context, x *trade) error {
 	return nil
 }
 
-// send makes one call. What takes waits for replicas, if the client does.
+// send makes one call. Takes wait for replicas, if the client does.
 func (of *permitNames) send(ctx context.Context, s *scripts.Script, x *trade, args []string) (err error) {
 	on, e, acks := []string{of.key, of.leases, of.gone}, of.i.e, int64(0)
 	if s == exchangeScript {

@@ -9,8 +9,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// permitWaiters is what the goroutines of a process share that wait for permits with leases of one name. One call at a
-// time asks the server for all: that of the head of their queue, or that of somebody who gives a permit back.
+// permitWaiters is shared by the goroutines of a process that wait for permits with leases of one
+// name. One call at a time asks the server for all: that of the head of their queue, or that of a
+// goroutine that releases a permit.
 type permitWaiters struct {
 	waitRoom[*Permit]
 	i *permitShared
@@ -18,9 +19,9 @@ type permitWaiters struct {
 	asking  bool          // a call is under way
 	missed  bool          // the head wanted to make one meanwhile
 	least   int           // the size of the first request that the last one refused
-	ends    time.Duration // when the first lease ends, as that one said; 0: none does
-	reach   int           // how many permits the next one asks for
-	listens bool          // as the head knew at its last look: the listener is the head's alone
+	ends    time.Duration // when the first lease ends, by the last answer; 0: none does
+	reach   int           // how many permits the next call asks for
+	listens bool          // by the last look of the head: only the head listens
 }
 
 func newPermitWaiters(i *permitShared) *permitWaiters {
@@ -41,11 +42,11 @@ type permitWaiter struct {
 
 var _ wait.Member[*Permit] = (*permitWaiter)(nil)
 
-// leastReach is how many are asked for at least, if so many wait.
+// leastReach is how many permits are asked for at least, if there are as many waiters.
 const leastReach = 4
 
-// acquire waits for permits, of which it returns the first. Close waits for it, and for
-// what it may leave behind.
+// acquire waits for permits, and returns the first of them. Close waits for it, and for what it may
+// leave to do.
 func (i *permitShared) acquire(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
 	if !i.e.Begin() {
 		return nil, ErrClosed
@@ -83,7 +84,7 @@ func (i *permitShared) acquire(ctx context.Context, of *permitNames, t terms) (*
 	return w.permit, nil
 }
 
-// try asks once, unless somebody of this process waits. Close waits for it.
+// try asks once, unless a goroutine of this process waits. Close waits for it.
 func (i *permitShared) try(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
 	if !i.e.Begin() {
 		return nil, ErrClosed
@@ -135,9 +136,8 @@ func (w *permitWaiter) Watch() (of wait.Watch, channel string) {
 	return wait.Watch{Key: w.of.Key(), Look: w.look}, w.of.channel
 }
 
-// Rest returns how long a new head sleeps before it looks: until the first lease ends
-// or the last answer is too long ago. An answer that refused a larger request says
-// nothing to it.
+// Rest returns how long a new head sleeps before it looks: until the first lease ends or the last
+// answer is too old. An answer that refused a larger request does not count.
 func (w *permitWaiter) Rest() time.Duration {
 	r := w.r
 	if w.terms.n < r.least {
@@ -150,10 +150,10 @@ func (w *permitWaiter) Rest() time.Duration {
 	return left
 }
 
-// Fail ends the waits of those behind the head if err is an outage.
+// Fail ends the waits of the waiters after the head if err is an outage.
 func (w *permitWaiter) Fail(err error) { w.r.fail(err) }
 
-// Take takes the permit, or gives it back if the caller has gone.
+// Take takes the permit, or releases it if the caller has gone.
 func (w *permitWaiter) Take(ctx context.Context, p *Permit, _ bool, ended error) error {
 	if ended != nil && !stillThere(ctx) {
 		p.discard()
@@ -163,7 +163,7 @@ func (w *permitWaiter) Take(ctx context.Context, p *Permit, _ bool, ended error)
 	return nil
 }
 
-// look asks the server once, after standing back for others.
+// look asks the server once, after standing back for other processes.
 func (w *permitWaiter) look(ctx context.Context) (left time.Duration, done bool, err error) {
 	r := w.r
 	if r.HeadServed() {
@@ -173,7 +173,7 @@ func (w *permitWaiter) look(ctx context.Context) (left time.Duration, done bool,
 		return -1, false, err
 	}
 	l := r.list(false)
-	if len(l.wants) == 0 { // another asks for us, and will poke
+	if len(l.wants) == 0 { // another call asks for it, and will wake it
 		return -1, r.HeadServed(), nil
 	}
 	got, err := w.i.table.Do(ctx, w.of.key, permitAsk{of: w.of, wants: l.wants})
@@ -200,13 +200,13 @@ func (w *permitWaiter) look(ctx context.Context) (left time.Duration, done bool,
 type permitList struct {
 	all   []*handover.Waiter[*Permit] // the head first
 	wants []want                      // of each
-	hears bool                        // the listener listened before
-	giver bool                        // the call is that of somebody who gives a permit back
+	hears bool                        // the head listened before
+	giver bool                        // the call is that of a goroutine that releases a permit
 }
 
-// list begins a call for those who wait, unless nobody does or one is under
-// way. A giver's permit goes to the next of this process by it, so that it is
-// bounded as hand-overs are: others get their turn.
+// list begins a call for the waiters, unless there are none or a call is under way. A giver's
+// permit is passed to the next waiter of this process by it, so it is bounded as hand-overs are:
+// other processes get their turn.
 func (r *permitWaiters) list(giver bool) (l permitList) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -240,8 +240,8 @@ func (r *permitWaiters) list(giver bool) (l permitList) {
 	return l
 }
 
-// distribute ends a call: what was taken goes to those it was taken for. It returns the
-// permits of who has gone.
+// distribute ends a call: it gives the taken permits to their waiters. It returns the permits of
+// waiters that have gone.
 func (r *permitWaiters) distribute(of *permitNames, l permitList, got permitAnswer) (spare []*Permit) {
 	permits := make([]*Permit, len(l.wants))
 	for n, w := range l.wants {

@@ -28,20 +28,19 @@ var errNotSet = errors.New("no permits are set")
 
 var (
 	errTooMany = fmt.Errorf("%w: there would be more than %d permits", ErrInvalidArgument, most)
-	errTooLate = fmt.Errorf("%w: it came too late: nobody knows when the permits were set, or the name held something else", ErrInvalidArgument)
+	errTooLate = fmt.Errorf("%w: it came too late: the time when the permits were set is unknown, or the name held something else", ErrInvalidArgument)
 )
 
-// Semaphore is a handle on the semaphore of one name. It holds nothing, so it
-// may be used by any number of goroutines, and any number of handles on one name
-// are the same semaphore.
+// Semaphore is a handle on the semaphore of one name. It has no state of any acquisition. Any
+// number of goroutines may use it, and all handles on one name are the same semaphore.
 type Semaphore struct {
 	h    *shared
 	of   *names
 	name string // as the caller wrote it
 	bad  error  // what every operation returns, if the name or an option cannot be used
 
-	order   *fleetQueue           // of the waiters of all processes; nil: there is none
-	refusal atomic.Pointer[error] // what a sold-out sale says again and again
+	order   *fleetQueue           // of the waiters of all processes; nil without WithFleetOrder
+	refusal atomic.Pointer[error] // the refusal, kept for repeated calls
 }
 
 // New returns a handle. Programs outside of this module call
@@ -66,23 +65,21 @@ func New(c Client, name string, opts ...Option) *Semaphore {
 // Name returns the name that the handle was made with, before any mapping.
 func (s *Semaphore) Name() string { return s.name }
 
-// Acquire waits until n permits are free and takes them: all, or none. ctx
-// bounds the wait, and nothing else. Permits that nobody has set yet are waited
-// for.
+// Acquire waits until n permits are free and takes them: all or none. ctx bounds only the wait. If
+// the permits are not set yet, Acquire waits for that, too.
 //
-// A waiter sleeps until permits are announced, or for 5 s at most. Goroutines of
-// one process queue in arrival order, whatever they ask for, and one of them
-// talks to the server for all; processes take turns. A server that does not
-// answer, or that refuses for want of memory or disk, is waited for up to a
-// watchdog timeout, and while the slot moves for as long as ctx lasts.
+// A waiter sleeps until permits are announced, or for 5 s at most. Goroutines of one process queue
+// in arrival order, whatever they ask for, and one of them talks to the server for all; processes
+// take turns. If the server does not answer, or refuses for want of memory or disk, Acquire waits
+// for up to a watchdog timeout. During a slot migration it waits for as long as ctx lasts.
 //
-// Cost: one script call if the permits are free, for all who wait at that
-// moment; none if a goroutine of this client hands them over. A process that
-// waits has one subscription per name, and makes one call per announcement.
+// Cost: one script call if the permits are free, for all waiters of the process at that moment;
+// none if a goroutine of this client hands them over. A process that waits has one subscription per
+// name, and makes one call per announcement.
 // Wire: DECRBY name n; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
-// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated];
-// an error of Redis or of the network, wrapping [ErrOutcomeUnknown] if permits may have
-// been taken, which then go back by themselves.
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an error of
+// Redis or of the network, wrapping [ErrOutcomeUnknown] if permits may have been taken, which the
+// client then releases automatically.
 // Source: RSemaphore.acquire.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	err := s.usable(ctx, n)
@@ -96,19 +93,17 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return s.failed("acquire", err)
 }
 
-// TryAcquire takes n permits if they are free now, or become free within
-// [WithWait]: all, or none. It returns [ErrNotAcquired] if they are not: that is the
-// word of the server, at most 5 s old, and no exchange has failed since. A wait that
-// ends without such an answer is context.DeadlineExceeded. If a
-// goroutine of this client waits for permits, that is the answer without asking
-// the server: nobody of a process overtakes those who wait in it.
+// TryAcquire takes n permits if they are free now, or become free within [WithWait]: all or none.
+// Else it returns [ErrNotAcquired]. That is an answer of the server, at most 5 s old, and no
+// exchange has failed since. A wait that ends without such an answer returns
+// context.DeadlineExceeded. If a goroutine of this client waits for permits, TryAcquire refuses
+// without a request to the server: a call does not overtake the waiters of its process.
 //
-// Calls of one process on one name that come while another is on its way go out
-// together, decided one by one in their order. One whose caller leaves before
-// the answer takes nothing.
+// Calls of one process on one name that come while another is under way are sent together, and
+// decided one by one in their order. A call whose caller leaves before the answer takes nothing.
 //
-// Cost, wire and other errors: as [Semaphore.Acquire]; [ErrNotSet], which wraps
-// ErrNotAcquired. A refusal writes nothing. Source: RSemaphore.tryAcquire.
+// Cost, wire and other errors: as [Semaphore.Acquire]; [ErrNotSet], which wraps ErrNotAcquired. A
+// refusal writes nothing. Source: RSemaphore.tryAcquire.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) error {
 	c, err := object.Options(tryConfig{}, opts, TryOption.applyTry)
 	if err == nil {
@@ -146,7 +141,7 @@ func (s *Semaphore) acquireWithin(ctx context.Context, n int64, d time.Duration)
 	return s.order.acquireWithin(ctx, within, d, func() error { return s.try(within, n) }, wait)
 }
 
-// try asks once, unless somebody of this process waits. Close waits for it.
+// try asks once, unless a goroutine of this process waits. Close waits for it.
 func (s *Semaphore) try(ctx context.Context, n int64) error {
 	h, of := s.h, s.of
 	if !h.e.Begin() {
@@ -178,9 +173,8 @@ func (s *Semaphore) try(ctx context.Context, n int64) error {
 	return err
 }
 
-// Do acquires n permits, runs fn, and releases them, also if fn panics. It returns the
-// errors of fn and of the release, joined. The context of fn is ctx: nobody can take
-// plain permits away.
+// Do acquires n permits, runs fn, and releases them, also if fn panics. It returns the errors of fn
+// and of the release, joined. The context of fn is ctx: plain permits cannot be lost.
 //
 // Cost and errors: as [Semaphore.Acquire] and [Semaphore.Release], and those of fn.
 // Source: ours.
@@ -192,28 +186,30 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	return fn(ctx)
 }
 
-// Release gives n permits back, or mints them: nobody owns permits, and nothing
-// checks whose they were. It runs to its end also if ctx ends, whose values it
-// keeps. If a goroutine of this client waits for exactly n permits and is the
-// next, it gets them, a bounded number of times (rueidisson.WithHandover).
+// Release releases n permits. It does not check that they were acquired: permits have no owner, and
+// a release without an acquire creates permits. It completes also if ctx ends, and keeps the values
+// of ctx. If the next waiter is a goroutine of this client and waits for exactly n permits, it gets
+// them, a bounded number of times (rueidisson.WithHandover).
 //
-// After [ErrOutcomeUnknown] the client goes on until the release is done, once, for up to
-// 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
-// (a full one, a slot that moves) or is not reached, it goes on for as long as it
-// lives: do not call again. Permits that were set since are left alone. Where Redisson set
-// the permits, or the server's clock was set back since they were set, nothing tells when, and
-// the client gives a deferred release up after 45 s; and where the name holds something else, at once.
-// What the client gives up at last it logs, and tells the observer.
+// After [ErrOutcomeUnknown] the client continues until the release is done, once, for up to 45 s.
+// After [ErrDeferred] it continues for as long as it lives: do not call again. Release returns
+// ErrDeferred if the server refuses for the moment (a full one, a slot migration) or cannot be
+// reached.
 //
-// With [WithRequestID] the caller may call again, also from another process, and the
-// release counts once. The client does not go on by itself then, and no goroutine of it
-// gets the permits without a call.
+// A release does not change permits that were set after it. If Redisson set the permits, or the
+// server's clock was set back since they were set, the time of the setting is unknown. Then the
+// client gives a deferred release up after 45 s. If the name holds something else, it does so at
+// once. The client logs the release that it gives up, and notifies the observer.
 //
-// Cost: one script call, shared with other calls of this process on the name;
-// none if they are handed over.
+// With [WithRequestID] the caller may call again, also from another process, and the release counts
+// once. Then the client does not repeat it automatically, and does not hand the permits to a
+// goroutine without a call.
+//
+// Cost: one script call, shared with other calls of this process on the name; none if the permits
+// are handed over.
 // Wire: INCRBY name n; the number of free permits on redisson_sc:{name}.
-// Errors: [ErrNotSet], and nothing is created; [ErrInvalidArgument] if there would be more
-// than 2^31-1; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the network's.
+// Errors: [ErrNotSet], and nothing is created; [ErrInvalidArgument] if there would be more than
+// 2^31-1; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; those of Redis and of the network.
 // Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
 func (s *Semaphore) Release(ctx context.Context, n int64, opts ...ReleaseOption) error {
 	c, err := object.Options(releaseConfig{}, opts, ReleaseOption.applyRelease)
@@ -247,8 +243,8 @@ func (h *shared) release(ctx context.Context, of *names, n int64) error {
 	return err
 }
 
-// releaseOnce gives n permits, unless the server knows the request already. Its caller
-// goes on with it, so the client does not.
+// releaseOnce gives n permits, unless the server knows the request already. The client does not
+// repeat it, because its caller does.
 func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request send.CallerRequest) error {
 	p := h.places.Get(of.key)
 	defer h.places.Put(of.key, p)
@@ -279,13 +275,16 @@ func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request se
 	return nil
 }
 
-// SetPermits makes n permits free, whatever there was: those that are taken are
-// not counted. A time to live ends. Waiters are told. With 0 the semaphore is closed
-// until permits are added, set or released.
+// SetPermits makes n permits free, whatever the number was: permits that are taken are not counted.
+// A time to live is removed. Waiters are notified. With 0 the semaphore is closed until permits are
+// added, set or released.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one script call. Wire: SET name n; n on redisson_sc:{name}. Errors:
-// [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
+//
+// Cost: one script call.
+// Wire: SET name n; n on redisson_sc:{name}.
+// Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
+// network.
 // Source: ours; RSemaphore has trySetPermits and addPermits.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	err := s.settable(ctx, n)
@@ -295,9 +294,8 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	return s.failed("set permits of", err)
 }
 
-// TrySetPermits sets how many permits there are, unless they are set already,
-// and reports whether it did. With [WithTTL] the semaphore expires automatically. With
-// 0 it begins closed.
+// TrySetPermits sets the number of permits, unless they are set already, and reports whether it
+// did. With [WithTTL] the semaphore expires automatically. With 0 it starts closed.
 //
 // Cost, wire and errors: as [Semaphore.SetPermits]. Source:
 // RSemaphore.trySetPermits.
@@ -313,15 +311,14 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOptio
 	return did == 1, s.failed("try set permits of", err)
 }
 
-// AddPermits adds permits, or with a negative n takes so many away, also if they
-// are taken: the number of free ones then is below 0 until enough were
-// released, and nothing is granted meanwhile. Permits that this process hands
-// over to itself stay in use until that is over, see rueidisson.WithHandover. If
-// none are set, it sets them. A time to live stays.
+// AddPermits adds n permits. With a negative n it takes permits away, also taken ones: the number
+// of free ones then is below 0 until enough are released, and nothing is granted meanwhile. Permits
+// that this process hands over to itself stay in use until that ends, see rueidisson.WithHandover.
+// If no permits are set, it sets them. It keeps a time to live.
 //
-// Cost and errors: as [Semaphore.SetPermits]. Wire: INCRBY name n; the number of
-// free permits on redisson_sc:{name} if it grew and is above 0. Source:
-// RSemaphore.addPermits, which ends a time to live.
+// Cost and errors: as [Semaphore.SetPermits].
+// Wire: INCRBY name n; the number of free permits on redisson_sc:{name} if it grew and is above 0.
+// Source: RSemaphore.addPermits, which removes a time to live.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	err := s.usable(ctx, max(n, -n))
 	if err == nil {
@@ -333,12 +330,13 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	return s.failed("add permits to", err)
 }
 
-// Drain takes all permits that are free, and returns how many. If its caller
-// leaves before the answer, or the reply is lost, they go back.
+// Drain takes all free permits, and returns their number. If its caller leaves before the answer,
+// or the reply is lost, they go back.
 //
-// Cost: one script call. Wire: DECRBY name n. Errors: as
-// [Semaphore.SetPermits]. Source: RSemaphore.drainPermits, which ends a time to
-// live.
+// Cost: one script call.
+// Wire: DECRBY name n.
+// Errors: as [Semaphore.SetPermits].
+// Source: RSemaphore.drainPermits, which removes a time to live.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	err := s.usable(ctx, 1)
 	var got answer
@@ -350,17 +348,18 @@ func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	return got.n, s.failed("drain", err)
 }
 
-// Available returns how many permits are free: 0 also if none are set, or if they
-// were reduced by more than are free.
+// Available returns the number of free permits: 0 also if none are set, or if they were reduced by
+// more than are free. ctx bounds the round trip.
 //
-// Cost: one script call, which only reads. Errors: ctx's; [ErrInvalidArgument];
-// [ErrClosed]; Redis' and the network's. Source: RSemaphore.availablePermits.
+// Cost: one script call, which only reads.
+// Errors: ctx's; [ErrInvalidArgument]; [ErrClosed]; those of Redis and of the network.
+// Source: RSemaphore.availablePermits.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	n, err := s.look(ctx, lookScript, s.of.key)
 	return n, s.failed("look at", err)
 }
 
-// look returns how many permits are free, as a script that only reads says.
+// look returns the number of free permits, by a script that only reads.
 func (s *Semaphore) look(ctx context.Context, script *scripts.Script, on ...string) (int64, error) {
 	if err := s.usable(ctx, 1); err != nil {
 		return 0, err
@@ -375,11 +374,12 @@ func (s *Semaphore) look(ctx context.Context, script *scripts.Script, on ...stri
 	return max(n, 0), err
 }
 
-// Delete forgets the semaphore, and reports whether there was one. Who waits
-// goes on waiting, until permits are set anew.
+// Delete deletes the semaphore, and reports whether there was one. Waiters keep waiting, until
+// permits are set anew.
 //
-// Cost and errors: as [Semaphore.SetPermits]. Wire: DEL name. Source:
-// RSemaphore.delete.
+// Cost and errors: as [Semaphore.SetPermits].
+// Wire: DEL name.
+// Source: RSemaphore.delete.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	err := s.usable(ctx, 1)
 	var did int64
@@ -389,7 +389,7 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return did == 1, s.failed("delete", err)
 }
 
-// ask makes a call that goes by itself. ctx bounds the wait for its answer.
+// ask makes a call of its own. ctx bounds the wait for its answer.
 func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
 	got, err := send.Writing(s.h.e.Sender, ctx, func() (answer, error) {
 		return s.h.table.Do(context.Background(), a.of.key, a)
@@ -402,7 +402,7 @@ func (s *Semaphore) usable(ctx context.Context, n int64) error {
 	return object.Usable(ctx, s.h.e, s.checked(ctx, n))
 }
 
-// settable checks what a call needs that sets n permits.
+// settable checks what a call that sets n permits needs.
 func (s *Semaphore) settable(ctx context.Context, n int64) error {
 	if n < 0 || n > most {
 		return fmt.Errorf("%w: %d permits: from 0 to %d", ErrInvalidArgument, n, most)
@@ -410,7 +410,7 @@ func (s *Semaphore) settable(ctx context.Context, n int64) error {
 	return s.usable(ctx, 1)
 }
 
-// checked returns what nothing is sent for.
+// checked returns the error of a call for which nothing is sent.
 func (s *Semaphore) checked(ctx context.Context, n int64) error {
 	err := object.Checked(ctx, s.bad)
 	if err == nil && (n < 1 || n > most) {
@@ -419,14 +419,13 @@ func (s *Semaphore) checked(ctx context.Context, n int64) error {
 	return err
 }
 
-// failed names the operation, and tells the observer.
+// failed adds the operation to err, and notifies the observer.
 func (s *Semaphore) failed(op string, err error) error {
 	s.h.e.Outcome(label, s.of.key, op, err)
 	return s.named(op, err)
 }
 
-// named names the operation and the semaphore, and the key where that is the
-// trouble.
+// named adds the operation and the semaphore to err, and the key if the error is about the key.
 func (s *Semaphore) named(op string, err error) error {
 	return object.Failed(op, "semaphore", s.name, object.Typed(s.of.key, err))
 }

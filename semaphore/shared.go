@@ -14,26 +14,26 @@ type shared struct {
 	e       *locking.Engine
 	table   *combine.Table[string, ask, answer]
 	places  places.Places[string, *waiters]
-	waiting atomic.Int64 // who has a place, or is about to
-	extra   atomic.Int64 // exchanges beside the table's
+	waiting atomic.Int64 // goroutines that have a place, or are about to
+	extra   atomic.Int64 // exchanges in addition to the table's
 
 	waiters sync.Pool // of *waiter
 }
 
 type sharedKey struct{}
 
-// names is one semaphore as the server sees it.
+// names is the keys of one semaphore on the server.
 type names struct {
 	key     string // the mapped name
 	channel string
-	lane    string // what its lanes begin with
+	lane    string // the prefix of its lanes
 	set     string // when this library set the permits
 }
 
 // flights is how many exchanges about one semaphore may be under way.
 const flights = 4
 
-// beside is the number of the first flight that is none of the table's.
+// The number of the first flight that does not belong to the table.
 const beside = 1 << 40
 
 func newShared(e *locking.Engine) *shared {
@@ -54,7 +54,7 @@ func newShared(e *locking.Engine) *shared {
 	return h
 }
 
-// left gives back what was taken for somebody who has gone.
+// left releases permits whose caller has gone.
 func (h *shared) left(_ string, a ask, got answer) {
 	switch {
 	case got.err != nil || got.n == 0:
@@ -72,8 +72,7 @@ func (h *shared) left(_ string, a ask, got answer) {
 	}
 }
 
-// giveBack gives permits back that nobody has. It is called by tasks that Close
-// waits for.
+// giveBack releases permits that have no holder. It is called by tasks for which Close waits.
 func (h *shared) giveBack(of *names, n int64) {
 	if a := (ask{of: of, kind: give, n: n}); !h.table.Post(of.key, a) {
 		_ = h.send(of.key, beside+int(h.extra.Add(1)), batch{{Ask: a}})

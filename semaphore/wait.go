@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// waiters is what the goroutines of a process share that wait for plain permits of one name.
+// waiters is shared by the goroutines of a process that wait for plain permits of one name.
 type waiters struct {
 	waitRoom[struct{}]
 
@@ -39,10 +39,10 @@ type waiter struct {
 
 var _ wait.Member[struct{}] = (*waiter)(nil)
 
-// label is what the observer calls a semaphore.
+// label is the name of a semaphore for the observer.
 const label = "semaphore"
 
-// acquire waits for n permits. Close waits for it, and for what it may leave behind.
+// acquire waits for n permits. Close waits for it, and for what it may leave to do.
 func (h *shared) acquire(ctx context.Context, of *names, n int64) (err error) {
 	if !h.e.Begin() {
 		return ErrClosed
@@ -88,8 +88,8 @@ func (h *shared) acquire(ctx context.Context, of *names, n int64) (err error) {
 	return ended(err, p.end)
 }
 
-// keepUnlessClosed takes n permits that were granted. A client that closes gives them back
-// itself: their holder may come too late to do so.
+// keepUnlessClosed takes n granted permits. A client that closes releases them itself: their holder
+// may come too late to do so.
 func (h *shared) keepUnlessClosed(of *names, n int64) error {
 	err := h.e.Open()
 	if err != nil {
@@ -103,8 +103,8 @@ func (w *waiter) Watch() (of wait.Watch, channel string) {
 	return wait.Watch{Key: core.Key{Kind: label, Name: w.of.key}, Look: w.look}, w.of.channel
 }
 
-// Rest returns how long a new head sleeps before it looks. The last look counts for
-// it, unless that refused only larger requests.
+// Rest returns how long a new head sleeps before it looks. The last look counts for it, unless it
+// refused only larger requests.
 func (w *waiter) Rest() time.Duration {
 	if w.n < w.p.least {
 		return 0
@@ -112,10 +112,10 @@ func (w *waiter) Rest() time.Duration {
 	return w.p.Lasts()
 }
 
-// Fail ends the waits of those behind the head if err is an outage.
+// Fail ends the waits of the waiters after the head if err is an outage.
 func (w *waiter) Fail(err error) { w.p.fail(err) }
 
-// Take takes the permits, or gives them on if the caller has gone.
+// Take takes the permits, or passes them on if the caller has gone.
 func (w *waiter) Take(ctx context.Context, _ struct{}, handed bool, ended error) error {
 	if ended != nil && !stillThere(ctx) {
 		w.giveOn(w.n)
@@ -125,7 +125,7 @@ func (w *waiter) Take(ctx context.Context, _ struct{}, handed bool, ended error)
 	return nil
 }
 
-// look asks the server once for all who wait, after standing back for others.
+// look asks the server once for all waiters, after standing back for other processes.
 func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err error) {
 	p := w.p
 	if p.HeadServed() {
@@ -144,7 +144,7 @@ func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err e
 	for _, n := range p.distribute(ctx, got.n, all, hears, err) {
 		w.giveOn(n)
 	}
-	if err != nil && !errors.Is(err, errNotSet) { // that none are set is an answer
+	if err != nil && !errors.Is(err, errNotSet) { // "not set" is an answer, not a failure
 		return -1, false, err
 	}
 	if done = p.HeadServed(); !done {
@@ -153,8 +153,8 @@ func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err e
 	return -1, done, nil
 }
 
-// list returns the waiters that are to be asked for, the head first, and what they want. Hears says that the head
-// listens.
+// list returns the waiters to ask for, the head first, and their requests. hears reports whether
+// the head listens.
 func (p *waiters) list() (all []*handover.Waiter[struct{}], runs []run, hears bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -177,8 +177,9 @@ func (p *waiters) list() (all []*handover.Waiter[struct{}], runs []run, hears bo
 	return all, runs, p.Listens()
 }
 
-// distribute gives what a look was granted to the first of all. It returns what is left, of those who have gone or had
-// got theirs. A look that met err was granted nothing.
+// distribute gives the permits that a look was granted to the first of all. It returns the rest:
+// the permits of waiters that have gone or had theirs already. A look that failed with err was
+// granted nothing.
 func (p *waiters) distribute(ctx context.Context, granted int64, all []*handover.Waiter[struct{}], hears bool, err error) (left []int64) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -206,16 +207,15 @@ func (p *waiters) distribute(ctx context.Context, granted int64, all []*handover
 	return left
 }
 
-// giveOn gives permits on that came to who had gone: to the next who waits, or
-// to the server.
+// giveOn passes on the permits of a waiter that has gone: to the next waiter, or to the server.
 func (w *waiter) giveOn(n int64) {
 	if !w.p.handOn(n) {
 		w.h.giveBack(w.of, n)
 	}
 }
 
-// handOn gives n permits to the next who waits for so many, without a call: on
-// the server they stay taken. Nobody is passed over, and others get their turn.
+// handOn gives n permits to the next waiter if it waits for exactly n, without a call: on the
+// server they stay taken. No waiter is passed over, and other processes get their turn.
 func (p *waiters) handOn(n int64) bool {
 	p.Mu.Lock()
 	var w *handover.Waiter[struct{}]
@@ -236,7 +236,7 @@ func (p *waiters) handOn(n int64) bool {
 	}
 	p.Mu.Unlock()
 	if w != nil {
-		w.Hand(struct{}{}) // without the mutex: to wake somebody takes longer than all the rest
+		w.Hand(struct{}{}) // without the mutex: waking a goroutine takes longer than all the rest
 	}
 	return may
 }

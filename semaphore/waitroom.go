@@ -15,19 +15,19 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// waitRoom is what the goroutines of one process share that wait for permits of one name, of either kind. H is what is
-// handed to them.
+// waitRoom is shared by the goroutines of one process that wait for permits of one name, of either
+// kind. H is the type that is handed to them.
 type waitRoom[H comparable] struct {
 	wait.Room[H]
 
-	refused bool          // the last look did not serve all, so that nobody may overtake
-	passes  int           // hand-overs since other processes could have what is free
-	since   time.Duration // when that was
+	refused bool          // the last look did not serve all: calls must not overtake
+	passes  int           // hand-overs since other processes last had their turn
+	since   time.Duration // the time of that
 	last    lastAnswer
 }
 
-// heard reports whether a message tells of permits that another gave. What is
-// below 1 is none of them: Java announces reductions, too.
+// heard reports whether a message tells of permits that another process gave. A number below 1 does
+// not: Java announces reductions, too.
 func heard(c *handover.Courtesy, payload string) bool {
 	n, err := strconv.ParseInt(payload, 10, 64)
 	return err == nil && n > 0 && c.Message()
@@ -41,22 +41,23 @@ func (r *waitRoom[H]) enter(w *handover.Waiter[H]) (turn bool) {
 	return turn
 }
 
-// starved reports whether somebody waits whom nobody may overtake.
+// starved reports whether there is a waiter that calls must not overtake.
 func (r *waitRoom[H]) starved() bool {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return r.refused && (r.Head != nil && !r.Served || r.Front() != nil)
 }
 
-// asked begins the bounds of hand-overs anew; under Mu.
+// asked starts the bounds of hand-overs anew; under Mu.
 func (r *waitRoom[H]) asked() { r.passes, r.since = 0, r.On.Mono() }
 
-// mayHandOn reports whether permits may go from one of this process to the next once more, of as many times; under Mu.
+// mayHandOn reports whether permits may be handed over inside this process once more, if times
+// hand-overs are allowed; under Mu.
 func (r *waitRoom[H]) mayHandOn(times int) bool {
 	return r.passes < times && r.On.Mono()-r.since < r.On.HandoverTime && r.On.Open() == nil
 }
 
-// gave has the head look, after this process gave permits to the server.
+// gave makes the head look, after this process gave permits to the server.
 func (r *waitRoom[H]) gave(woken bool) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -66,9 +67,9 @@ func (r *waitRoom[H]) gave(woken bool) {
 	}
 }
 
-// releasing is a release that is under way, as far as the courtesy of those who wait here is concerned.
+// releasing is a release that is under way, for the courtesy of the waiters here.
 type releasing struct {
-	courtesy   *handover.Courtesy // nil: it is nobody's
+	courtesy   *handover.Courtesy // nil: there is none
 	subscribed bool
 	before     handover.Mark
 }
@@ -78,8 +79,9 @@ func (r *waitRoom[H]) releasing(channel string) releasing {
 	return releasing{&r.Courtesy, r.On.Subscribed(channel), r.Courtesy.Mark()}
 }
 
-// done takes how many subscribers heard of the release. It reports whether this process has heard it already: then its own
-// message came before the reply, and has woken the head as another's would.
+// done takes the number of subscribers that heard of the release. It reports whether this process
+// has heard it already: then its own message came before the reply, and has woken the head as a
+// message of another process would.
 func (l releasing) done(reached int) (woken bool) {
 	if l.courtesy == nil {
 		return false
@@ -103,15 +105,15 @@ func (r *waitRoom[H]) end(err error) error {
 	return r.last.end(r.On, err)
 }
 
-// lastAnswer is what the last exchange about a name said to those who wait for it in this process. Under Mu of their
-// room.
+// lastAnswer is the last outcome of an exchange about a name, for the waiters of this process.
+// Under Mu of their room.
 type lastAnswer struct {
-	refusal error         // what the last answer means for a TryAcquire; nil: none came yet
-	when    time.Duration // that answer came
+	refusal error         // the error of a TryAcquire by the last answer; nil: none came yet
+	when    time.Duration // the time of that answer
 	failure error         // of an exchange since
 }
 
-// heard notes how an exchange went: with err, or with an answer that granted too few.
+// heard records the outcome of an exchange: err, or an answer that granted too few.
 func (l *lastAnswer) heard(on *wait.Waits, err error) {
 	switch {
 	case err == nil:
@@ -141,8 +143,8 @@ var errTryNotSet = fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
 // errWaitOver is the cause of a wait that WithWait ended.
 var errWaitOver = errors.New("the wait is over")
 
-// stillThere reports whether the caller takes what came in the moment in which
-// its wait ended: one whose WithWait has just ended does, and one that lost its turn.
+// stillThere reports whether the caller takes permits that came when its wait ended. A caller whose
+// WithWait has just ended does, and so does one that lost its turn.
 func stillThere(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errWaitOver) || errors.Is(cause, errPassedOver)

@@ -10,29 +10,29 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 )
 
-// ErrStale is what a Store says of a token that is older than one it has seen, or
-// equal to one of another owner.
+// ErrStale is returned by a Store for a token that is older than one it has seen, or equal to one
+// of another owner.
 var ErrStale = errors.New("stale fencing token")
 
 // Store remembers the newest token of each lock.
 type Store interface {
-	// Admit remembers t, unless a newer one is known: then it returns ErrStale. It
-	// does both in one step.
+	// Admit remembers t, unless it knows a newer one: then it returns ErrStale. It does both in one
+	// step.
 	Admit(ctx context.Context, t fence.Token) error
 }
 
-// Gate refuses requests with old tokens, see the package.
+// Gate refuses requests with old tokens, see the package comment.
 type Gate struct {
 	lock  func(r *http.Request) string
 	store Store
 }
 
-// NewGate returns a gate for what the lock guards that is named by lock, which is
-// asked for each request: an empty name lets it pass without a token, such as
-// one that only reads. Names are not taken from the requests' tokens, so the
-// store remembers as many as lock returns: one that makes them from a request's
-// path looks first whether there is such a thing. Store may be nil: the memory of
-// this process, some 200 bytes for each name. It panics if lock is nil.
+// NewGate returns a gate. lock returns, for each request, the name of the lock that guards what the
+// request changes. If it returns "", the request passes without a token, such as one that only
+// reads. The gate does not use the names in the tokens, so the store remembers as many names as
+// lock returns. A lock function that derives names from a request's path should first check that
+// the object exists. store may be nil: then the gate uses the memory of this process, some 200
+// bytes for each name. NewGate panics if lock is nil.
 func NewGate(lock func(r *http.Request) string, store Store) *Gate {
 	if lock == nil {
 		panic("fencehttp: nil lock function")
@@ -43,7 +43,8 @@ func NewGate(lock func(r *http.Request) string, store Store) *Gate {
 	return &Gate{lock, store}
 }
 
-// Wrap puts the gate before next, whose requests' contexts carry the token.
+// Wrap returns next with the gate before it. The contexts of the requests that reach next carry the
+// token.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lock := g.lock(r)
@@ -60,7 +61,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// check returns the token of a request, or why it does not pass.
+// check returns the token of a request, or the status and error with which it is refused.
 func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status int, err error) {
 	values := r.Header.Values(Header)
 	if len(values) == 0 {
@@ -72,15 +73,15 @@ func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status in
 	}
 	switch err = g.store.Admit(r.Context(), token); {
 	case errors.Is(err, ErrStale):
-		return token, http.StatusPreconditionFailed, ErrStale // no more: what is stored is nobody's business
+		return token, http.StatusPreconditionFailed, ErrStale // no details: the caller must not learn what is stored
 	case err != nil:
 		return token, http.StatusServiceUnavailable, errors.New("the fencing token cannot be checked now")
 	}
 	return token, 0, nil
 }
 
-// longestRest is how long a token's text may be beside the name of its lock, of
-// which an escape makes three times as much: the store remembers the owner.
+// longestRest is how long a token's text may be in addition to the name of its lock, times three
+// for escapes: the store remembers the owner.
 const longestRest = 512
 
 // only returns the one token that a request must have.

@@ -6,13 +6,12 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 )
 
-// Header is the header that a token travels in, as fence.Token.String writes it.
+// Header is the header that carries a token, as fence.Token.String writes it.
 const Header = "Fencing-Token"
 
-// Transport sends the token that a request's context carries, see
-// fence.FromContext, and nothing where it carries none. It replaces what the
-// header says already. To another host that a redirect leads to it sends none:
-// the name of a lock may be nobody's business there.
+// Transport sends the token that a request's context carries, see fence.FromContext. If the context
+// carries none, it sends none. It replaces the header of the request. To another host, after a
+// redirect, it sends no token: that host need not know the name of a lock.
 type Transport struct {
 	Base http.RoundTripper // nil: http.DefaultTransport
 }

@@ -1,5 +1,5 @@
-// Package grpclimit puts a [ratelimiter.Limiter] in front of a gRPC server. It
-// is a module of its own, so that nobody else's program links gRPC.
+// Package grpclimit puts a [ratelimiter.Limiter] in front of a gRPC server. It is a module of its
+// own, so that only programs that use it link gRPC.
 //
 //	lim := client.RateLimiter("api")
 //	limit, err := grpclimit.New(lim, httplimit.ByHeader("authorization"), grpclimit.FailOpen)
@@ -10,13 +10,12 @@
 // [ratelimiter.Limiter.TrySetRate]; all processes that use the name share it,
 // and a middleware of package httplimit with the same name and key, too.
 //
-// # Whose call
+// # The key of a call
 //
-// A gRPC call is an HTTP request, and its key is found as that of one: by
-// [httplimit.ByIP], [httplimit.ByHeader] or [httplimit.By]. Such a function gets
-// a request that has the call's context, its method as the path of the URL, its
-// metadata as the header and the peer as the remote address; it has no body.
-// ByHeader hashes what it reads, unless it is told Plain.
+// A gRPC call is an HTTP request, and its key is found in the same way: by [httplimit.ByIP],
+// [httplimit.ByHeader] or [httplimit.By]. Such a function gets a request that has the call's
+// context, its method as the path of the URL, its metadata as the header and the peer as the remote
+// address; it has no body. ByHeader hashes the value, unless it is told Plain.
 //
 // # A call
 //

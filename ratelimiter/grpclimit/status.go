@@ -14,9 +14,9 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/httplimit"
 )
 
-// refused returns the status of a refusal: of those limits that did not grant, and
-// know when they would. One that stands beside a paused one was not asked; where
-// one has a rate of 0, no time ends the refusal.
+// refused returns the status of a refusal: of the limits that did not grant and have a time when
+// they would. A limit next to a paused one was not asked. If one has a rate of 0, no time ends the
+// refusal.
 func (l *Limit) refused(r httplimit.Report) error {
 	if r.Never {
 		return exceeded(nil, 0)

@@ -9,16 +9,15 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// Charge says what the request of ctx has cost in all, once that is known, such
-// as the bytes or the model tokens of its response. What is above the [Cost]
-// that was taken before is charged, into debt if need be, so that the same
-// client's next requests are refused until that is paid; what is below it is
-// refunded. Of several limits ([Also]) each is.
+// Charge reports what the request of ctx has cost in all, once that is known, such as the bytes or
+// the model tokens of its response. The excess over the [Cost] that was taken before is charged, as
+// debt if necessary, so that the same client's next requests are refused until that is paid. The
+// rest below it is refunded. Each of several limits ([Also]) is charged.
 //
 // It may be called more than once, such as for each part of a long stream: n is
 // always the whole, and only what is new is sent. Each call is one round trip,
 // for each limit at the same time; it is bounded by [Timeout] and made also if
-// ctx has ended, as the client is gone. A charge of which no answer comes counts
+// ctx has ended, as the client is gone. A charge without an answer counts
 // as made, and is not made twice.
 //
 // ctx is that of the request that the handler was given, or made of it. Of

@@ -29,50 +29,47 @@
 //
 // # When there is no decision
 //
-// Whoever calls [New] chooses: [FailOpen] passes the request on, [FailClosed]
-// answers 503, [FailWith] does what you say. That is about every error of the
-// limiter: a server that cannot be reached or does not answer in time, a lost
-// reply, and also a limiter that has no rate or options that it cannot use. The
-// wait for an answer is bounded, by half a second unless [Timeout] says
-// otherwise. While the server stays silent requests do not wait: a breaker opens when
-// at least half of the requests of the last second got no answer, and at least 5.
-// Where none was answered for a second, it opens after 5 in a row. Then one request
-// at a time asks, first after 50 ms, later after up to 1 s, and an answer closes the
-// breaker. The others fail at once, with the last error. A limiter made with
-// ratelimiter.WithFallback has such a breaker of its own, and
-// decides by itself. What it decides then is a decision like any
-// other, except that Open and Closed know of no numbers, so that no headers are
-// sent, and that a refusal by Closed, which is nobody's quota, gets 503.
-// Several limits together do so if each of them was made with a fallback.
+// The failure argument of [New] decides: [FailOpen] passes the request on, [FailClosed] answers
+// 503, [FailWith] calls a function of yours. It applies to every error of the limiter: a server
+// that cannot be reached or does not answer in time, a lost reply, and also a limiter that has no
+// rate or invalid options. The wait for an answer is bounded, by half a second unless [Timeout]
+// says otherwise.
 //
-// Errors go to the functions given to [Observe] and, at most one line a second,
-// to the [Logger]. A client that goes away before the decision is neither: what
-// was granted to it is given back. In case somebody still listens, because a
-// deadline of the program's own ended the request, the answer is 503.
+// While the server stays silent, requests do not wait: a breaker opens when at least half of the
+// requests of the last second got no answer, and at least 5. If none was answered for a second, it
+// opens after 5 in a row. Then one request at a time asks, first after 50 ms, later after up to 1
+// s, and an answer closes the breaker. The others fail at once, with the last error.
 //
-// A request of which no key can be derived, such as one without the header that
-// is the key, or with an address that is none, is answered with 400: it fails
-// closed. With [SharedKey] all of those share one bucket instead. Neither that
-// nor any cost of a request is a failure of the limiter: what a client sends
-// opens no gate.
+// A limiter made with ratelimiter.WithFallback has such a breaker of its own, and its fallback
+// decides. That decision is like any other, with two exceptions. Open and Closed have no numbers,
+// so no headers are sent. A refusal by Closed, which is no client's quota, gets 503. Several limits
+// together have a fallback if each of them was made with one.
 //
-// # Whose address
+// Errors are passed to the functions given to [Observe] and, at most one line a second, to the
+// [Logger]. A client that goes away before the decision is no error: tokens that were granted to it
+// are given back. The answer is 503 in case a client still listens, because a deadline of the
+// program's own ended the request.
 //
-// [ByIP] believes the connection, and headers only from proxies that were named
-// by [TrustProxies]: it reads X-Forwarded-For (or Forwarded) from the right,
-// where the nearest proxy wrote, and goes on to the left for as long as the
-// address is a trusted one. What a client writes into the header stands further
-// left and is never reached. Behind a proxy that was not named, all clients are
+// A request without a key is answered with 400: it fails closed. Examples are a request without the
+// header that is the key, or with an invalid address. With [SharedKey] all of those share one
+// bucket instead. Neither that nor any cost of a request is a failure of the limiter: a client
+// cannot cause FailOpen by what it sends.
+//
+// # The client's address
+//
+// [ByIP] trusts the connection, and headers only from proxies that were named by [TrustProxies]. It
+// reads X-Forwarded-For (or Forwarded) from the right, where the nearest proxy wrote, and continues
+// to the left for as long as the address is a trusted one. What a client writes into the header is
+// further left and is never reached. Without the name of their proxy, all clients of that proxy are
 // one. A client of IPv6 is its /64, see [IPv6Prefix].
 //
 // # Keys that are secrets
 //
-// What lets somebody in, such as an API key, stands neither in Redis nor in a
-// log. [ByHeader] makes a hash of the header's value the key, unless it is told
-// [Plain]; a function given to [By] has to do that by itself. Errors and log
-// lines call a key by its kind and the first 8 hexadecimal digits of its
-// SHA-256, as in "header Authorization #0dff0beb". Addresses stay readable in
-// Redis and in the log lines of this package.
+// A secret, such as an API key, is stored neither in Redis nor in a log. [ByHeader] makes a hash of
+// the header's value the key, unless it is told [Plain]; a function given to [By] has to do that
+// itself. Errors and log lines name a key by its kind and the first 8 hexadecimal digits of its
+// SHA-256, as in "header Authorization #0dff0beb". Addresses stay readable in Redis and in the log
+// lines of this package.
 //
 // # Headers
 //
@@ -82,29 +79,27 @@
 //	RateLimit-Policy: "api";q=10;w=2
 //	RateLimit: "api";r=3;t=1
 //
-// A bucket is not a window, so this is what the numbers mean: w is the time in
-// which an empty bucket fills, and q what comes in that time, in whole seconds
-// and tokens. r is what is left. While there is some, t is the time in which as
-// much comes back, so that a client which spreads r requests over t seconds
-// keeps to the rate; once there is none, or too little for the request that was
-// refused, t is how long to wait. In any window of w seconds up to the burst on
-// top of q may be allowed: a bucket that was full, and what came meanwhile.
+// A bucket is not a window, so the numbers have these meanings. w is the time in which an empty
+// bucket fills, and q the tokens of that time, in whole seconds and tokens. r is the number of
+// tokens left. While r is above 0, t is the time in which as many tokens come back: a client that
+// spreads r requests over t seconds keeps to the rate. If there are no tokens, or too few for the
+// request that was refused, t is the time to wait. In any window of w seconds up to the burst in
+// addition to q may be allowed: a bucket that was full, and its refill.
 //
-// All of several limits stand in the same fields. So do those of a handler that
-// stands behind several middlewares, one around the other, the outermost first.
-// [Also] is better where it can be used: it asks once, and takes of all or none,
-// while what an outer middleware took stays taken when an inner one refuses.
-// Names are those of the limiters, see [PolicyNames]. Responses to requests with an Origin also list
-// the headers in Access-Control-Expose-Headers, so that scripts of other sites
-// may read them. Put a CORS middleware around this one, not inside: preflight
-// requests should not be counted, and it may replace that list.
+// All of several limits are listed in the same fields. The limits of several middlewares, one
+// around the other, are listed there, too, the outermost first. [Also] is better where it can be
+// used: it asks once, and takes of all or none. With several middlewares, the tokens that an outer
+// one took stay taken when an inner one refuses. Names are those of the limiters, see
+// [PolicyNames]. Responses to requests with an Origin also list the headers in
+// Access-Control-Expose-Headers, so that scripts of other sites may read them. Put a CORS
+// middleware around this one, not inside: preflight requests should not be counted, and it may
+// replace that list.
 //
 // # Trying it out
 //
-// With [Shadow] tokens are taken and the functions given to Observe hear what
-// would have happened, but no header is sent and every request is passed on. That
-// is about all limits; with [AlsoShadow] some are tried out beside others that
-// decide.
+// With [Shadow] tokens are taken and the functions given to Observe get the decisions, but no
+// header is sent and every request is passed on. That is for all limits. With [AlsoShadow] some
+// limits are tried out in addition to others that decide.
 //
 // # Refunds
 //
@@ -114,14 +109,12 @@
 // further than the limit either; the headers tell the count before the refund.
 // A handler that panics without having answered counts as status 500.
 //
-// # What is known afterwards
+// # A cost that is known afterwards
 //
-// The decision travels in the context of the request that the handler gets.
-// Where the cost is only known once the response is written, such as its bytes
-// or a model's tokens, [Charge] tells it: 1 token, or what [Cost] estimates, is
-// taken before, and the difference then. What exceeds the bucket becomes debt,
-// which the client's next requests are refused for. Such a limit's burst is what
-// a client may spend at once, and its rate what it may spend in the long run; a
-// client that has nothing left gets no further response, but one that it has
-// begun is not cut off.
+// The context of the request that the handler gets carries the decision. If the cost is only known
+// after the response, such as its bytes or a model's tokens, report it with [Charge]. 1 token, or
+// the estimate of [Cost], is taken before, and the difference then. A cost above the bucket becomes
+// debt, and the client's next requests are refused for it. The burst of such a limit is what a
+// client may spend at once, and its rate what it may spend in the long run. A client that has
+// nothing left gets no further response, but a response that has begun is not cut off.
 package httplimit

@@ -49,7 +49,7 @@ func (f HeaderFormat) Fields(decided Report) http.Header {
 	return h
 }
 
-// set tells about the limits that have numbers.
+// set writes the headers of the limits with known numbers.
 func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
 	known := make([]Limit, 0, len(decided.Limits))
 	for _, l := range decided.Limits {
@@ -90,8 +90,8 @@ func setDraft11(h http.Header, limits []Limit, cost int64) (fields []string) {
 	return []string{"RateLimit-Policy", "RateLimit"}
 }
 
-// extend adds members to a list, behind those of limits further out. Many
-// clients read the first line of a field and no other, so it stays one.
+// extend adds members to a list, after those of limits further out. Many clients read the first
+// line of a field and no other, so it stays one.
 func extend(h http.Header, field, members string) {
 	h.Set(field, strings.Join(append(slices.Clone(h.Values(field)), members), ", "))
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/admission"
 )
 
-// New returns middleware that asks lim about each request, under the key that
-// key finds for it. failure says what happens to requests about which nobody
-// can decide. See the package's documentation for what is sent when.
+// New returns middleware that asks lim about each request, under the key that key finds for it.
+// failure handles requests without a decision. The package comment describes the responses.
 //
-// It asks nobody, so a limiter without a rate shows with the first request.
-// What it returns may be used for any number of handlers, which share the
-// limit. Errors: [ratelimiter.ErrInvalidArgument], for a nil limiter, a zero or unusable
-// key, a nil failure and options that cannot be used.
+// It does no I/O, so a limiter without a rate is detected at the first request. The middleware may
+// be used for any number of handlers, which share the limit. Errors:
+// [ratelimiter.ErrInvalidArgument], for a nil limiter, a zero or unusable key, a nil failure and
+// options that cannot be used.
 func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
 	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, settings: settings{
 		headers: Draft11,
@@ -115,7 +114,7 @@ func (m *middleware) settle(w http.ResponseWriter, r *http.Request, next http.Ha
 	case NoCost:
 		noCost.write(w)
 	case Gone:
-		// An empty response would be a 200 to whoever still listens.
+		// An empty response would be a 200 to a client that still listens.
 		unavailable.write(w)
 	case Undecided:
 		with, served := t.carry(r)

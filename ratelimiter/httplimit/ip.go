@@ -60,8 +60,8 @@ func TrustProxies(addresses ...string) IPOption {
 	})
 }
 
-// TrustUnixSocket believes the header of whoever connects over a Unix socket,
-// which has no address.
+// TrustUnixSocket trusts the header of each process that connects over a Unix socket, which has no
+// address.
 func TrustUnixSocket() IPOption {
 	return ipOption(func(p *ipKey) error {
 		p.socket = true

@@ -58,12 +58,11 @@ func By(of func(*http.Request) (string, error)) Key {
 	return Key{of: of, kind: "own"}
 }
 
-// ByHeader returns a Key by the value of a header, such as X-Api-Key or Authorization. As
-// that may be a secret, its hash is the key: the first 128 bits of its SHA-256,
-// in hexadecimal digits. With [Plain] it is the value itself. A request without
-// the header, or with several, has no key. A client that may write what it likes
-// there gets a full bucket for each value that it invents: use it behind
-// something that knows the values.
+// ByHeader returns a Key by the value of a header, such as X-Api-Key or Authorization. The value
+// may be a secret, so its hash is the key: the first 128 bits of its SHA-256, in hexadecimal
+// digits. With [Plain] it is the value itself. A request without the header, or with several, has
+// no key. A client that may write any value there gets a full bucket for each value that it
+// invents: use ByHeader after a check of the values.
 func ByHeader(name string, opts ...HeaderOption) Key {
 	if name == "" {
 		return Key{bad: fmt.Errorf("%w: ByHeader of an empty name", ratelimiter.ErrInvalidArgument)}

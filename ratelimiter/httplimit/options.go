@@ -154,8 +154,8 @@ func SharedKey(key string) Option {
 	return given("SharedKey", key == "", func(s *settings) { s.sharedKey = key })
 }
 
-// Shadow decides, takes tokens and tells the functions given to [Observe], of
-// which there has to be one, but sends nothing of it and refuses nothing.
+// Shadow decides, takes tokens and calls the functions given to [Observe], but sends no header and
+// refuses no request. At least one such function is needed.
 func Shadow() Option { return given("Shadow", false, func(s *settings) { s.shadow = true }) }
 
 // Timeout bounds the wait for a decision, and the one for a refund. A limiter's

@@ -27,8 +27,8 @@ func (l Limit) wait(cost int64) int64 {
 	return seconds(l.RetryAfter) // a pause or a block
 }
 
-// nextToken returns how long it takes until one token is there, of which there is
-// none now: as long as to fill the bucket, but for the rest of the burst.
+// nextToken returns the time until there is one token, for a bucket that has none: the time to fill
+// the bucket, without the rest of the burst.
 func (l Limit) nextToken() time.Duration {
 	rest, _ := product(l.Rate.Burst-1, int64(l.Rate.Per)).over(uint64(l.Rate.N))
 	if rest.high > 0 || rest.low >= uint64(max(0, l.ResetAfter)) {

@@ -84,9 +84,8 @@ func (p Report) Violated() (names []string) {
 	return names
 }
 
-// unasked reports whether nothing is known of the limit but its rate: it stands
-// beside one that is paused, so that nobody was asked. A limit that refuses says
-// for how long.
+// unasked reports whether only the rate of the limit is known: another limit of the request is
+// paused, so that the server was not asked. A limit that refuses has a time.
 func (p Report) unasked(l Limit) bool {
 	return !l.Allowed && l.RetryAfter == 0 && !p.Never && !l.banned()
 }

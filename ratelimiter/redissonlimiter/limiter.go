@@ -55,11 +55,11 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
 	return set, l.failed("try set rate", err)
 }
 
-// SetRate sets the rate, whatever there is, and forgets what was taken, unless
-// [WithKeepState] is given. With a rate for each client that concerns this
-// client's own permits: what others have taken stays taken. Other clients of
-// this library take the new rate from their next request on; Java keeps its
-// count, and grows into the new rate as its log runs empty. It is sent once.
+// SetRate sets the rate, also if there is one, and deletes what was taken, unless [WithKeepState]
+// is given. With a rate for each client that concerns this client's own permits: permits that
+// others have taken stay taken. Other clients of this library use the new rate from their next
+// request on. Java keeps its count, and adapts to the new rate as its log runs empty. SetRate is
+// sent once.
 //
 // Wire: HSET name; PEXPIRE = keep-alive in ms, or PERSIST without one; DEL of
 // the other keys, or else {name}:value counted anew. Errors: see [Limiter];
@@ -69,9 +69,8 @@ func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error 
 	return l.failed("set rate", err)
 }
 
-// UpdateRate is [Limiter.SetRate] where there is a rate already. It reports
-// whether there was one, and changes nothing otherwise.
-// Source: RRateLimiter.updateRate.
+// UpdateRate is [Limiter.SetRate] if there is a rate already. It reports whether there was one, and
+// changes nothing otherwise. Source: RRateLimiter.updateRate.
 func (l *Limiter) UpdateRate(ctx context.Context, r Rate, opts ...SetOption) (bool, error) {
 	set, err := l.set(ctx, r, opts, true)
 	return set, l.failed("update rate", err)
@@ -85,16 +84,15 @@ func (l *Limiter) set(ctx context.Context, r Rate, opts []SetOption, existing bo
 	return once(ctx, l, err, func() (bool, error) { return l.log.set(ctx, r, resolved.keep, existing) })
 }
 
-// Rate returns the rate that is set now, whoever set it.
-// Errors: see [Limiter]. Source: RRateLimiter.getConfig.
+// Rate returns the rate that is set now, by any client. Errors: see [Limiter]. Source:
+// RRateLimiter.getConfig.
 func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	r, err := query(ctx, l, func() (Rate, error) { return l.log.read(ctx) })
 	return r, l.failed("rate", err)
 }
 
-// Delete forgets the rate and what was taken, and reports whether there was
-// anything. The counts of other clients stay, where each has one. It is sent
-// once.
+// Delete deletes the rate and what was taken, and reports whether there was anything. If each
+// client has a count, the counts of other clients stay. Delete is sent once.
 //
 // Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.delete.
 func (l *Limiter) Delete(ctx context.Context) (bool, error) {

@@ -101,9 +101,8 @@ func (l *Limiter) peek(ctx context.Context) (ratelimiter.Decision, error) {
 	return query(ctx, l, func() (ratelimiter.Decision, error) { return l.log.take(ctx, 1, look) })
 }
 
-// Release gives n permits back that were taken within the last interval and
-// not used. More than was granted within it does not come back. Who waits
-// learns of it within 5 s. It is sent once.
+// Release releases n permits that were taken within the last interval and not used. It releases no
+// more than were granted within that interval. Waiters learn of it within 5 s. It is sent once.
 //
 // Wire: SET {name}:value; what is given back leaves {name}:permits, the oldest
 // first. Redisson leaves it there, so that what Java releases comes back once

@@ -17,14 +17,13 @@ func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 // that are released and rates that are set are not announced.
 const longestNap = 5 * time.Second
 
-// WaitN waits until n permits are there and takes them. There is no order
-// among those who wait, in this process or others, so that who waits for many
-// permits may wait for long beside others who want few. It sleeps until the
-// permits come, but not longer than 5 s at a time.
+// WaitN waits until n permits are there and takes them. There is no order among waiters, in this
+// process or others, so a waiter for many permits may wait for long next to waiters for few. It
+// sleeps until the permits come, but not longer than 5 s at a time.
 //
-// The wait ends with the permits; with ctx, and then nothing was taken; at
-// once, and without taking anything, by [ratelimiter.ErrExceedsDeadline] if ctx's deadline
-// comes before the permits; or when the client closes.
+// The wait ends with the permits; with ctx, when nothing was taken; or when the client closes. It
+// fails at once, and takes nothing, with [ratelimiter.ErrExceedsDeadline] if ctx's deadline comes
+// before the permits.
 //
 // Cost: a round trip for each try. Wire and errors: as [Limiter.Take], and
 // ErrExceedsDeadline. Source: RRateLimiter.acquire.
