@@ -39,10 +39,9 @@ type Near[K comparable, V any] struct {
 	end    *ending // of what kept stands on
 }
 
-// NewNear returns a near cache of m, which is any map of this package, or what was
-// made of one. It asks nobody: an option that cannot be used is the error of its
-// operations. Close ends it; one that is not used any more ends by itself when the
-// garbage is collected.
+// NewNear returns a near cache of m, which is any map of this package, or a Loading or Writing
+// of one. It does no I/O: the operations of the near cache report an invalid option. Close ends
+// it. A near cache that is not used any more is closed when the garbage is collected.
 func NewNear[K comparable, V any](m Mapping[K, V], opts ...NearOption) *Near[K, V] {
 	n := &Near[K, V]{m: m, b: m.base()}
 	n.cfg, n.bad = resolveNear(opts)
