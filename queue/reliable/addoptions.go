@@ -112,10 +112,10 @@ func WithPriority(n int) AddOption {
 	})
 }
 
-// WithGroup has the messages of a group handled one behind the other (several at once with [WithGroupInFlight]), in the order in
-// which they were added, retries included: the next is nobody's until the one before
-// was acknowledged, buried or removed. Delayed ones join their group when their time
-// has come. A group has 1 to 256 bytes without NUL.
+// WithGroup has the messages of a group handled one after the other (several at once with [WithGroupInFlight]), in the order in
+// which they were added, retries included. The next is not delivered until the one before
+// was acknowledged, buried or removed. Delayed messages join their group when they are due. A
+// group has 1 to 256 bytes without NUL.
 func WithGroup(group string) AddOption {
 	return addOption(func(p *putting) error {
 		p.group = group

@@ -48,8 +48,8 @@ type Info struct {
 	// Progress is JSON: what [Message.SetProgress] has said last; nil: nothing.
 	Progress json.RawMessage
 
-	// Delivery and Owner are of a running message: the number that [Message.Delivery] has, and who has the message. They are
-	// zero if a version before this one has taken it. One that is done has the Delivery that was acknowledged.
+	// Delivery and Owner are those of a running message: the number that [Message.Delivery] has, and the client that holds the
+	// message. They are zero if an older version has taken it. A done message has the Delivery that was acknowledged.
 	Delivery int64
 	Owner    Owner
 }
@@ -253,10 +253,11 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 	return q.failed("remove message "+decimal(id)+" of", err)
 }
 
-// Cancel takes a message out, whatever its state. Who has it is told: the message's contexts
-// end with [ErrCancelled], at once if the word gets through, and at the next renewal of the lease
-// if not; its ack is [ErrCancelled], or [ErrLost] long after. The error is [ErrNotFound] if there is none of that
-// id, or no more. Otherwise it is as [Queue.Remove].
+// Cancel removes a message, whatever its state. The client that holds it is notified. The
+// contexts of the message end with [ErrCancelled], at once if the notification arrives, and
+// otherwise at the next renewal of the lease. Its ack returns [ErrCancelled], or [ErrLost] long
+// after. Cancel returns [ErrNotFound] if no message has that id, or no longer. Other errors are
+// those of [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
 	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
 	if err == nil && n == 0 {

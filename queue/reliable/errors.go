@@ -31,7 +31,7 @@ var (
 	ErrLost = core.ErrLost
 
 	// ErrSettled is returned by the second Ack, Nack or Release of a message, and is the
-	// cause of its contexts behind the first.
+	// cause of its contexts after the first.
 	ErrSettled = errors.New("the message was settled before")
 
 	// ErrDetached is the cause of the contexts of a message after its [Message.Detach]. It wraps [ErrSettled].
@@ -82,8 +82,8 @@ var (
 	ErrClosed = core.ErrClosed
 )
 
-// DuplicateError is the [ErrDuplicate] of an Add. Who has repeated an Add of which nobody
-// knew the outcome can [Queue.Await] the result of the message that it has added before.
+// DuplicateError wraps [ErrDuplicate] of an Add. A caller that has repeated an Add with an
+// unknown outcome can [Queue.Await] the result of the message that it has added before.
 type DuplicateError struct {
 	ID int64 // of the message that has the key; it may be done by now
 }
