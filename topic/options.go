@@ -7,8 +7,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
-// An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrInvalidArgument] of each of its operations.
+// An Option changes a handle. If an option is invalid, such as a codec of another
+// type, every operation of the handle returns [ErrInvalidArgument].
 type Option interface{ applyHandle(*config) error }
 
 // A SubscribeOption changes one subscription.

@@ -88,5 +88,5 @@ func (t *PatternTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (
 	})
 }
 
-// CountListeners returns how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It does no I/O.
 func (t *PatternTopic[T]) CountListeners() int { return t.h.listeners() }

@@ -46,7 +46,7 @@ func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption,
 	return s, nil
 }
 
-// watched is a subscription of which a program is told what becomes of it.
+// watched tells a program what happens to its subscription.
 type watched struct {
 	tell func(Status) // nil: nothing
 

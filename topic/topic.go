@@ -70,6 +70,6 @@ func (t *Topic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, count)
 }
 
-// CountListeners returns how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It does no I/O.
 // Source: RTopic.countListeners.
 func (t *Topic[T]) CountListeners() int { return t.h.listeners() }
