@@ -44,7 +44,7 @@
 //	rueidisson.store.changes       {change} counter        cache               changes that stores took
 //	rueidisson.store.retries       {change} counter        cache               changes that stores were called with again
 //	rueidisson.store.dead          {change} counter        cache               changes that were refused for good, and are dead letters
-//	rueidisson.store.queued        {change} gauge          cache               changes that were queued when this process last wrote a batch
+//	rueidisson.store.queued        {change} gauge          cache               changes that were queued when the writer was last called
 //
 //	rueidisson.queue.added             {message} counter   queue               messages that this client has added to reliable queues
 //	rueidisson.queue.settled           {message} counter   queue, outcome      messages that it has settled
