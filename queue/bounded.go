@@ -115,8 +115,8 @@ func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOpt
 }
 
 // Poll takes the head and frees its slot, in one step, or returns [ErrEmpty]. It is
-// sent once, and its answer is waited for also if ctx ends meanwhile, for as long as
-// a call may take: nothing is taken for nobody.
+// sent once. Poll waits for the answer even if ctx ends meanwhile, for as long as
+// a call may take, so that no element is taken without a caller.
 //
 // Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
 // channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as

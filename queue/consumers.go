@@ -59,9 +59,9 @@ func consumersOf(got send.Answer, err error) ([]Consumer, error) {
 	return all, err
 }
 
-// RemoveConsumer removes the name of a consumer, and reports whether it was there. One that
-// has entries stays, and that is [ErrPending]: Redis would forget that they were given to
-// it, and nobody would get them. Others take them over first, see [WithIdle] and
+// RemoveConsumer removes the name of a consumer, and reports whether it existed. It returns
+// [ErrPending] if the consumer has entries: Redis would forget that they were given to
+// it, and they would never be redelivered. Others take them over first, see [WithIdle] and
 // [Group.Claim].
 //
 // Cost: one script call. Wire: XGROUP DELCONSUMER. Errors: [ErrPending]; as [Group.Create].
@@ -101,8 +101,8 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 	return g.all(got, err)
 }
 
-// AutoClaim gives up to n entries to a consumer that others have for longer than idle, and
-// returns those; see [Group.Claim]. A consumer of [Group.Consume] does so by itself.
+// AutoClaim gives up to n entries that others hold for longer than idle to a consumer, and
+// returns them; see [Group.Claim]. A consumer of [Group.Consume] does so automatically.
 //
 // Cost: one command, and further ones while it finds too few. Wire: XAUTOCLAIM. Errors: as
 // [Group.Claim]. Source: RStream.autoClaim.

@@ -66,10 +66,10 @@ func (q *DelayedQueue[T]) Name() string { return q.q.name }
 func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 
 // Offer lets an element wait for a delay, and returns how many wait then. It is due
-// by the clock of this machine, as in Java, and to the millisecond: whose clock is
-// ahead moves it earlier. A delay of 0 is due at once, and goes the same way.
+// by the clock of this machine, as in Java, and to the millisecond: a client whose clock is
+// ahead moves it earlier. An element with a delay of 0 is due at once, and is moved as any other.
 //
-// Calls of a process on one queue that come at the same time go out together, in
+// Calls of a process on one queue that come at the same time are sent together, in
 // their order. An element is offered once, however often the call has to be sent.
 //
 // Cost: one script call; see [DelayedQueue.Move] for what comes later. Wire: ZADD
@@ -141,9 +141,9 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
-// Remove removes elements that are v before they are due, up to n of them, 0 for all,
-// and returns how many there were. An element that was moved already is in the queue:
-// see [Queue.Remove]. Which of several that are equal goes is not said.
+// Remove removes elements equal to v before they are due, up to n of them, 0 for all,
+// and returns how many it removed. An element that was moved already is in the queue:
+// see [Queue.Remove]. Which of several equal elements is removed is not defined.
 //
 // Cost: one script call for each 100 that it removes, each for the logarithm of how many
 // wait. With [WithRedissonFormat]: one for each 1,000 that wait and for each 16 that it
@@ -172,9 +172,9 @@ func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], err
 // [Queue.Len]. Cost: ZCARD, or LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
 func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
 
-// Delete deletes what waits, and reports whether there was something. With
-// [WithRedissonFormat] what was set aside goes, too. What was moved stays in the queue. Cost: UNLINK. Errors: as
-// [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
+// Delete deletes the waiting elements, and reports whether there were some. With
+// [WithRedissonFormat] it also deletes what was set aside. Elements that were moved stay in the
+// queue. Cost: UNLINK. Errors: as [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
 func (q *DelayedQueue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.q.usable(ctx); err == nil {
 		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.of.waits())

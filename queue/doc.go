@@ -40,10 +40,10 @@
 // so that an element waits for up to 25 ms, with 2,000 names for about 90 ms and with 10,000
 // for about 450 ms, and for as long as it takes to pop what others had before. That costs 4 to
 // 5 % of a core of the client and as much of all servers together. Queues that share a hash
-// tag share a slot. The same goes beyond 1,000 names of a slot.
+// tag share a slot. The same holds beyond 1,000 names of a slot.
 //
 // A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
-// them, is asked anew every 50 ms while somebody waits.
+// them, is asked anew every 50 ms while there is a waiter.
 //
 // # Together
 //
@@ -68,13 +68,13 @@
 // handle of the other format, has offered. There is no order between the formats. Java gets what
 // is due in both, and sees only what waits in its own.
 //
-// No server moves anything. It is done by each client that offered to the queue, until
-// it is closed, by one that waits in [DelayedQueue.Take], and by one that keeps it:
-// [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose producers come and go,
+// No server moves elements. Clients do: each client that offered to the queue, until
+// it is closed; one that waits in [DelayedQueue.Take]; and one that runs
+// [DelayedQueue.Keep], or rueidisson queue keep. So a fleet whose producers come and go,
 // and whose consumers take from the plain queue, or in Java by RBlockingQueue, needs
-// somebody who keeps. A client looks when the first element is due, when it is told of
-// an earlier one, and every 5 s: a message can be lost, and Redisson's own movers wait
-// for ever then. All queues of a client hang on one timer; up to eight of a server are
+// a process that keeps. A client looks when the first element is due, when it is notified of
+// an earlier one, and every 5 s: a notification can be lost, and Redisson's own movers wait
+// for ever then. All queues of a client use one timer; up to eight of a server are
 // moved at the same time, each at most every 5 ms unless more than 100 elements are
 // due.
 //
@@ -90,10 +90,10 @@
 // # What it promises
 //
 // An element is taken by one taker at most: nothing comes twice. A caller that gives
-// up loses nothing: what was on its way to it goes back to the end that it came
+// up loses nothing: an element on its way to it is put back at the end that it came
 // from, until the server has it again, also while the client closes. An element
-// that is put back may come after one that another process took meanwhile. One of a priority
-// queue has its score again, unless it was offered with another meanwhile.
+// that is put back may come after one that another process took meanwhile. An element of a
+// priority queue is put back with its score, unless it was offered with another meanwhile.
 //
 // A delayed element is moved once, however many clients move at once, and whatever reply is
 // lost; it is never lost between waiting and the queue. It is not moved before it is due by the

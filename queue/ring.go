@@ -19,7 +19,7 @@ import (
 // shares it. It keeps no elements, so it may be used by any number of goroutines, and any
 // number of handles on one name are the same ring buffer.
 //
-// Nobody can wait for its elements here; a [Queue] of the same name can, for those
+// A ring buffer has no waits; a [Queue] of the same name can wait for those elements
 // that were not dropped before.
 type RingBuffer[T any] struct {
 	common
@@ -77,9 +77,9 @@ func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err erro
 	return q.q.offer(ctx, v)
 }
 
-// Poll takes the oldest element, or returns [ErrEmpty]. It is sent once, and its
-// answer is waited for also if ctx ends meanwhile, for as long as a call may take:
-// nothing is taken for nobody. After [ErrOutcomeUnknown] an element may be lost.
+// Poll takes the oldest element, or returns [ErrEmpty]. It is sent once. Poll waits for the
+// answer even if ctx ends meanwhile, for as long as a call may take, so that no element is taken
+// without a caller. After [ErrOutcomeUnknown] an element may be lost.
 //
 // Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown];
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:

@@ -28,7 +28,7 @@ type stream[K comparable, V any] struct {
 	fields codec.Codec[K]
 }
 
-// Entry is an entry of a [Stream]. Of a field that stands there twice it has the last.
+// Entry is an entry of a [Stream]. If a field occurs twice, Entry has the last.
 type Entry[K comparable, V any] struct {
 	ID     string // such as 1730000000000-0
 	Fields map[K]V

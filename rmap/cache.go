@@ -126,7 +126,7 @@ func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
 	return err
 }
 
-// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless somebody has set a bound before, also
+// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless a bound was set before, also
 // one of 0. It reports whether it was set.
 //
 // Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.trySetMaxSize.
@@ -240,8 +240,8 @@ func (m *Cache[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error)
 	return all, err
 }
 
-// Peek returns the entry of k with the times that it has, and whether there is one.
-// It is no use of the entry, so that its idle time goes on.
+// Peek returns the entry of k with its times, and whether there is one.
+// It does not count as a use of the entry, so its idle time continues.
 //
 // Cost: a script call. Errors: as [Map.Get]. Source: RMapCache.getWithTTLOnly.
 func (m *Cache[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {

@@ -12,25 +12,25 @@
 // A [Map] is a hash: entries stay until they are removed. It is the fastest, and
 // every server has it.
 //
-// A [TTLMap] is a Map whose entries may have times to live ([WithTTL]), which the
-// server itself keeps, to the millisecond: Redis 7.4, Valkey 9, or later. What
-// reads a Map reads it.
+// A [TTLMap] is a Map whose entries may have times to live ([WithTTL]). The server itself
+// expires them, to the millisecond: Redis 7.4, Valkey 9, or later. A Map on the same name
+// reads it.
 //
-// A [Cache] is for older servers, and for what no server has: entries that go when
-// nobody has used them for a while, a bound on how many there are, and events. Its
+// A [Cache] is for older servers, and for what no server has: entries that expire when
+// they were not used for a while, a bound on the number of entries, and events. Its
 // entries cost two sorted sets and a header each, and every write is a script.
 //
 // A [Sharded] is a Map of many hashes, for one that is too large or too busy for
-// one server of a cluster, and for near caches, which a write then costs only the
-// entries of its hash. It is not shared with Java.
+// one server of a cluster, and for near caches: a write then drops only the copies of
+// the entries of its hash. It is not shared with Java.
 //
 // A [ListMultimap] and a [SetMultimap] have several values for each key, in a list
-// or a set, and a key may end with all of them. A Map of slices would be read and
+// or a set, and a key may expire with all of them. A Map of slices would be read and
 // written as a whole.
 //
 // A [Near] is made of any of them, for entries that are read much more often than
 // they are written: it answers from the process's memory, in some 100 ns, and
-// knows when its copies are not right any more.
+// knows when its copies are not valid any more.
 //
 // # Keys and values
 //
@@ -43,22 +43,23 @@
 //
 // # Sent once, sent again
 //
-// Reads are sent again when their reply is lost. Writes are not, since another's
-// write in between would be overwritten by the second send, which came later than
-// its caller thinks. After [ErrOutcomeUnknown] a write was done, or was not, or will be
-// for as long as the connection may still deliver it. A Put of what is right
-// anyway may simply be called again; a Swap or an Add may not. [WithRequestIDs]
-// has the server remember each request until its caller has the answer: then
-// writes are sent again, and count once, copies that come late too, for 45 s. It
+// Reads are sent again when their reply is lost. Writes are not: the second send comes later
+// than its caller thinks, and would overwrite another client's write in between. After
+// [ErrOutcomeUnknown] a write was done, or was not, or will be
+// for as long as the connection may still deliver it. A Put that is right
+// anyway may simply be called again; a Swap or an Add may not.
+//
+// With [WithRequestIDs] the server remembers each request until its caller has the answer. Then
+// writes are sent again, and count once, also copies that come late, for 45 s. It
 // costs a script call in place of a command, and one more command.
 //
 // A write that the server refuses for a passing reason, such as a failover, is
-// sent again in any case: nothing was done. A ctx that ends lets its caller go at
-// once; what was on its way may still be done, and the error says ErrOutcomeUnknown.
+// sent again in any case: nothing was done. When ctx ends, its caller returns at
+// once with ErrOutcomeUnknown; a request on its way may still be done.
 //
 // # Together
 //
-// Gets of one process on one map that come while another is on its way go out as
+// Gets of one process on one map that come while another is on its way are sent as
 // one HMGET, up to 256 of them and about 256 KB. A Get sees every write that was
 // answered before it was called.
 //
@@ -123,19 +124,19 @@
 // memory until a process uses it. Where Redisson has just swept, its latch holds Go up
 // for 5 s and more. Len counts what was not swept yet.
 //
-// A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
-// there before it goes a moment later. Handles learn of a bound within a second. One by
-// bytes ([Cache.SetMaxBytes]) is ours alone: Redisson neither sees it nor is bound by it.
+// Each write of a new entry keeps a bound ([Cache.SetMaxSize]); entries that existed
+// before the bound are evicted a moment later. Handles learn of a bound within a second. A bound
+// by bytes ([Cache.SetMaxBytes]) is ours alone: Redisson neither sees it nor is bound by it.
 // It is kept exactly while only this library writes, and by a sample where others do.
 //
-// A server without memory (OOM) refuses what writes, after two tries, and takes what
-// reads, removes and sweeps; what was read there counts as used. A server that takes no
+// A server without memory (OOM) refuses writes, after two tries, and accepts
+// reads, removals and sweeps; an entry that is read there counts as used. A server that takes no
 // writes at all, for want of replicas or disk (NOREPLICAS, MISCONF), is read, too; that
-// counts as no use.
+// does not count as a use.
 //
-// Puts, Swaps and the like give an entry times anew, or none; what replaces a
-// living value (Replace, CompareAndSwap, Compute, [Add]) leaves those that it
-// does not set. Walking ([Cache.All]) and [Cache.TTL] are no use of an entry.
+// Puts, Swaps and the like give an entry new times, or none. Operations that replace a
+// living value (Replace, CompareAndSwap, Compute, [Add]) keep the times that they
+// do not set. Walking ([Cache.All]) and [Cache.TTL] do not count as a use of an entry.
 //
 // Redisson's own mistakes are not repeated, and their results are read correctly: entries that
 // Redisson considers idle although they have no idle time are alive here, though Redisson's
@@ -268,19 +269,19 @@
 // Redisson's own loader writes what it has loaded over any value, also over a newer one that was
 // put meanwhile. A holder of the lock of the entry ([Loading.Lock]) puts after it.
 //
-// [WithLoadMany] has the misses of one [Loading.GetMany] loaded by one call of the source.
-// [Loading.Refresh] and [Loading.LoadAll] load what is there anew.
+// With [WithLoadMany] one call of the source loads the misses of one [Loading.GetMany].
+// [Loading.Refresh] and [Loading.LoadAll] load existing entries anew.
 //
-// [WithLoadTTL] has the source say how long an entry lives, and [WithTTLJitter] has what was
-// loaded at once end at different times. A source that fails is not asked for a key again at
-// once with [WithLoadBackoff], and with [WithStaleOnError] readers have what it said last.
+// With [WithLoadTTL] the source says how long an entry lives. With [WithTTLJitter] entries that
+// were loaded at once expire at different times. With [WithLoadBackoff] a source that fails is
+// not asked for a key again at once. With [WithStaleOnError] readers get its last value then.
 //
-// A loader says itself how fresh it is: what was true when it asked its source is
-// what is written. So change the source first, and the map, by Put or Remove, after
-// it. Clear does not hold up loads that are under way. What was loaded is offered for a
+// A load is as fresh as its question to the source: the value of that moment is
+// written. So change the source first, and the map, by Put or Remove, after
+// it. Clear does not delay loads that are under way. A loaded value is offered for a
 // watchdog timeout to a server that refuses it for a moment, as one without memory does.
-// On a map with [WithAnnounce] near caches are told of what was loaded, too.
-// Leases end by the clock of the server: where that is set back, the others wait by as
+// On a map with [WithAnnounce] near caches are told of loaded values, too.
+// Leases expire by the clock of the server: if that is set back, the others wait by as
 // much longer for a process that has died.
 //
 // # Writers
@@ -328,15 +329,16 @@
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
-// map: use maxmemory-policy noeviction. All walks a map that others change: what
-// was there throughout comes at least once, also if the map moves to another server
-// meanwhile, by a failover or with its slot: then the walk begins anew, and entries
-// come again. An answer of a walk has about 1 MB, or one entry; of
-// servers before Redis 7.4 and Valkey 8.0, or one bucket of the server's hash table. A server that refuses INFO cannot be told from another. PutMany,
-// GetMany and Remove of more than one command are not of one moment. Expire is
-// about the whole map: an entry of a plain map has no time of its own. While the
-// slot of a cache, or of a map with a Writing, moves, the servers put its scripts off, which have several
-// keys: a call waits as long as it is sent again, and fails with [ErrSlotMoving] then.
+// map: use maxmemory-policy noeviction. All walks a map that others change: an entry that
+// exists throughout comes at least once. If the map moves to another server
+// meanwhile, by a failover or a slot migration, the walk begins anew, and entries
+// come twice. An answer of a walk has about 1 MB, or one entry. Of
+// servers before Redis 7.4 and Valkey 8.0 it may have one bucket of the server's hash table. A
+// server that refuses INFO cannot be told from another. PutMany, GetMany and Remove of more than
+// one command are not of one moment. Expire is
+// about the whole map: an entry of a plain map has no time of its own. During a slot migration
+// of a cache, or of a map with a Writing, the servers postpone its scripts, which have several
+// keys: a call waits as long as it is sent again, and then returns [ErrSlotMoving].
 //
 // # Redisson's operations
 //

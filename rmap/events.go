@@ -22,7 +22,7 @@ const (
 	Created = EventKind(mapcache.Created)
 	// Updated: it has another value.
 	Updated = EventKind(mapcache.Updated)
-	// Removed: somebody has removed it, or it has gone since there were too many.
+	// Removed: it was removed, or evicted because of a bound.
 	Removed = EventKind(mapcache.Removed)
 	// Expired: its time was over, and it was swept.
 	Expired = EventKind(mapcache.Expired)
@@ -71,7 +71,7 @@ const mostEvents = 10_000
 // 30 seconds: an Expired comes that much later then.
 //
 // Cost: a subscription for each kind; every write to the cache publishes from
-// then on, also when nobody listens any more, until the cache is deleted. Wire:
+// then on, also without subscribers, until the cache is deleted. Wire:
 // channels redisson_map_cache_created:{name}, …_updated, …_removed, …_expired;
 // HSET {name}:redisson_options has-listeners 1. Errors: ctx's error and cause;
 // [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:

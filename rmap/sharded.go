@@ -60,8 +60,8 @@ func NewSharded[K comparable, V any](c Client, name string, n int, opts ...MapOp
 func (m *Sharded[K, V]) Shards() int { return m.m.cfg.shards }
 
 // Delete deletes the map, shard by shard, and at last the number of them. It
-// reports whether there was one. After an error some shards may have gone, and the
-// number stands: call it again. What is written meanwhile may stay.
+// reports whether there was one. After an error some shards may be deleted, and the
+// number still be stored: call it again. Entries that are written meanwhile may stay.
 //
 // Cost: an UNLINK for each shard, and one more. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Delete(ctx context.Context) (bool, error) {

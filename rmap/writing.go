@@ -255,8 +255,8 @@ func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) 
 }
 
 // Remove removes entries from the map and from the store, and returns how many
-// there were in the map. Changes of keys that are not in the map go to the store,
-// too. Through, it goes one by one, unless [WithWriteMany] says otherwise.
+// there were in the map. Removals of keys that are not in the map are written to the store,
+// too. In write-through mode they are written one by one, unless [WithWriteMany] says otherwise.
 func (w *Writing[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
 	if err = w.usable("remove from"); err != nil {
 		return 0, err

@@ -60,7 +60,7 @@ func NewServer(t testing.TB, opts ...Option) *Server {
 func (s *Server) Addr() string { return s.embedded.Addr() }
 
 // ClientOption returns how rueidis has to be told to talk to the server: for
-// rueidisson.New in code that connects by itself, or for a plain rueidis
+// rueidisson.New in code that connects on its own, or for a plain rueidis
 // client that prepares data or looks at the keys.
 func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientOption() }
 

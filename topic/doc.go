@@ -1,4 +1,4 @@
-// Package topic is messages for everybody who listens, typed, and shared with
+// Package topic sends messages to all subscribers, typed, and shared with
 // Redisson's topics.
 //
 //	prices := topic.New[Price](c, "prices")
@@ -11,29 +11,29 @@
 //
 // # Which one do I need
 //
-// A [Topic] reaches who listens at that moment, and nobody else: no message is
-// stored. A [PatternTopic] hears all topics whose names match a pattern. A
-// [ShardedTopic] is for a cluster with much to say: its messages stay within the
-// shard of its name, those of a Topic go to every node.
+// A [Topic] reaches the subscribers of that moment, and no others: no message is
+// stored. A [PatternTopic] receives the messages of all topics whose names match a pattern. A
+// [ShardedTopic] is for a cluster with many messages: its messages stay within the
+// shard of its name, while those of a Topic are sent to every node.
 //
 // A [ReliableTopic] keeps its messages until every subscriber has handled them: at
 // least once for each, across lost connections, and for a [Durable] name also across
-// times at which nobody is there.
+// times without a subscriber.
 //
 // # Listening
 //
 // A loop over Subscribe listens from its beginning to its end. [Topic.Listen]
-// returns a [Subscription] that stands already: what is published from then on
-// comes, however late the loop begins.
+// returns a [Subscription] that exists already: messages that are published from then on
+// arrive, however late the loop begins.
 //
-// All subscriptions of a client to a name are one of the server's, and all topics
+// All subscriptions of a client to a name share one of the server's, and all topics
 // of a client share one connection on each node (sharded ones another), opened for
-// the first and given back after the last. A message comes once over the wire, and
-// is decoded for each listener, who may change what it got. Nothing waits for a
-// listener: messages wait for it in a buffer, 256 of them unless [WithBuffer] says
-// otherwise, and when one more comes, the oldest goes.
+// the first and closed after the last. A message comes once over the wire, and
+// is decoded for each subscriber, which may change what it got. A publisher does not wait for a
+// subscriber: messages wait in a buffer, 256 of them unless [WithBuffer] says
+// otherwise, and when one more comes, the oldest is dropped.
 //
-// A loop is told what it did not get, by errors that do not end it. They wrap
+// A loop gets errors for what it did not get; they do not end it. They wrap
 // rueidisson.ErrNotice; any other error is the last element.
 //
 //	for p, err := range prices.Subscribe(ctx) {
@@ -50,8 +50,8 @@
 //		}
 //	}
 //
-// [WithStatus] tells of a subscription when it stands, is lost and is restored, also while no loop
-// reads. [PatternTopic.ActiveNames] lists the channels that somebody subscribes to.
+// [WithStatus] reports when a subscription begins, is lost and is restored, also while no loop
+// reads. [PatternTopic.ActiveNames] lists the channels that have subscribers.
 //
 // [ErrDisconnected] comes once when a subscription is lost: its connection was cut, its
 // server died or failed over, or its slot has moved. The client connects again on its own,

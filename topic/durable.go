@@ -57,8 +57,8 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 }
 
 // Lag returns how many messages of the topic the name has not handled: those that no process
-// of it was given, those that one has, and those that come again. It is 0 for a name that nobody has listened
-// under, since there is no group of it.
+// of it was given, those that one has, and those to be redelivered. It is 0 for a name without
+// a group, because it has had no subscriber.
 //
 // Cost: a command and a script call, and where the server does not know it, one for each 100
 // messages. Wire: XINFO GROUPS, XLEN, XRANGE. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed];

@@ -85,10 +85,10 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Listen subscribes. The first subscription of a client to the topic makes its
-// group, which gets all that the topic still has, and what comes; further ones share
-// it, and get what comes from then on. ctx bounds the wait. The last Close takes the
-// group away; one whose process died goes after ten minutes, and until then keeps
-// what it has not handled.
+// group, which gets all that the topic still has, and later messages. Further subscriptions share
+// it, and get messages from then on. ctx bounds the wait. The last Close deletes the
+// group. A group whose process died is deleted after ten minutes, and until then keeps
+// the messages that it has not handled.
 //
 // Cost: a script call; one connection to each server for all such topics of a client, see
 // the package's documentation; two commands when a topic has changed; a script call for
@@ -100,10 +100,10 @@ func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T]
 	return t.listen(ctx, t.r.group, false)
 }
 
-// Durable returns the subscriber of that name, of the whole fleet: it gets every message
-// also of times at which nobody listens for it, from its first Listen until its
-// Drop. Processes that listen under one name share its messages. The topic needs
-// [WithMaxLength], since a name that nobody uses any more would keep everything.
+// Durable returns the subscriber of that name, of the whole fleet: it gets every message from its
+// first Listen until its Drop, also those of times without a listening process. Processes that
+// listen under one name share its messages. The topic needs
+// [WithMaxLength], since a name that is not used any more would keep everything.
 func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 	d := &Durable[T]{t: t, name: name}
 	switch {
@@ -119,8 +119,8 @@ func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 
 const longestGroup = 256
 
-// Len returns how many messages the topic has that somebody has still use for, or that
-// nobody has subscribed to. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
+// Len returns how many messages the topic has that a subscriber still needs, or that have no
+// subscribers. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
 func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
@@ -243,7 +243,7 @@ func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.C
 	}
 }
 
-// ReliableSubscription is what came to one listener of a reliable topic. It stands
+// ReliableSubscription has the messages of one subscriber of a reliable topic. It lasts
 // until Close, or until the client closes. It is safe for concurrent use.
 type ReliableSubscription[T any] struct {
 	t    *ReliableTopic[T]

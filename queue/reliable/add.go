@@ -26,10 +26,10 @@ const (
 // queue gives to no other: see [WithDelay], [WithAt], [WithPriority], [WithGroup],
 // [WithDedup], [WithUnique], [WithExpiry], [WithTimeout], [WithAttempts], [WithBackoff] and [WithHeader].
 //
-// Once Add has returned, the message is there until somebody has acknowledged it. It
+// Once Add has returned, the message is stored until it is acknowledged. It
 // is added once, however often the call has to be sent. Calls of a process that come
-// while others are on their way go out together, in their order. An Add whose ctx
-// ends is [ErrOutcomeUnknown]: the message is there, or never will be. Repeat it with a
+// while others are on their way are sent together, in their order. If ctx ends, Add returns
+// [ErrOutcomeUnknown]: the message was added, or never will be. Repeat it with a
 // dedup key.
 //
 // Cost: one script call for all that go together. Wire: see the package's

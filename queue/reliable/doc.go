@@ -1,6 +1,6 @@
-// Package reliable is a queue whose messages are kept until somebody has acknowledged
-// them: what job queues and SQS are used for. Its format is its own; Redisson has no
-// such queue but in its paid edition.
+// Package reliable is a queue whose messages are kept until they are acknowledged:
+// what job queues and SQS are used for. Its format is its own; Redisson has
+// such a queue only in its paid edition.
 //
 //	orders := reliable.New[Order](c, "orders")
 //	id, err := orders.Add(ctx, order, reliable.WithGroup("customer:7"))
@@ -25,26 +25,26 @@
 // A message is accepted once Add has returned. [ErrOutcomeUnknown] is perhaps: repeat it with
 // a dedup key ([WithDedup]).
 //
-// Each message is handled at least once. A second delivery comes only if the lease ran
-// out before the ack had reached the server, since its consumer died, was paused or was
-// cut off; after a Nack, or a Release; if an Add that was unknown was repeated; or if a
-// failover, or a restart without the last writes, has forgotten an ack or a take. What a
-// failover loses of messages, rueidisson.WithReplicaAcks makes less.
+// Each message is handled at least once. A message is redelivered only in these cases: its lease
+// expired before the ack had reached the server, since its consumer died, was paused or was
+// cut off; after a Nack, or a Release; if an Add with an unknown outcome was repeated; or if a
+// failover, or a restart without the last writes, has forgotten an ack or a take.
+// rueidisson.WithReplicaAcks makes a failover lose fewer messages.
 //
 // Each delivery has a number of its own ([Message.Delivery]), which its lease, its renewals
 // and its settling carry. So a request that is repeated late does nothing to the next
-// owner of the message. When a take was forgotten, the message goes to a second consumer
-// while the first is still at it. The first is told by its next renewal, a third of the
+// holder of the message. If a take was forgotten, a second consumer gets the message
+// while the first still works on it. The first learns that by its next renewal, a third of the
 // lease later: its contexts end with [ErrLost]. A store that keeps the highest Delivery of
 // each ID can refuse the older one.
 //
-// A consumer has a message under a lease, which the client renews for all of its
+// A consumer holds a message under a lease, which the client renews for all of its
 // messages together, at a third of it. When renewals fail, the message's contexts end
 // with [ErrLost] before the server may give it to another, whatever the network is
-// doing, and a process that was paused is told by [Message.Err] and by Err of the
-// context at once; see package lock, whose holds are trusted in the same way. The
-// server's clock counts leases and delays; one that is set forward ends leases early, and
-// one that is set back keeps the messages of the dead, and what is delayed, for as long.
+// doing. In a process that was paused [Message.Err] and Err of the context report that
+// at once; see package lock, whose holds are trusted in the same way. The
+// server's clock counts leases and delays. If it is set forward, leases expire early. If
+// it is set back, the messages of dead processes, and delayed ones, wait for as much longer.
 //
 // Requests may be sent twice and arrive late: the server remembers the last one of each
 // of the few exchanges that a client may have under way, with its answer, for 45 s.
@@ -130,7 +130,7 @@
 //	rueidisson_queue_finished:{name}  hash: id → what is kept of a message that is done, if the terms say so; of one that was cancelled, its member of lease, a minute longer than that
 //	rueidisson_queue_finished_until:{name}   zset: such ids → until when, ms; both end with the last of them
 //	rueidisson_queue_pause:{name}     string: nothing is taken
-//	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms; goes with the last of them
+//	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms; deleted with the last of them
 //	rueidisson_queue_keeper:{name}, rueidisson_queue_deputy:{name}   strings: who of them keeps the time
 //	rueidisson_queue_result:{name}:*  string: the result of a message, for its time
 //	rueidisson_queue_done:{name}:*    string: the answer to a Remove, Redrive and such, until it has come

@@ -120,7 +120,7 @@ type NackOption interface{ applyNack(*nacking) error }
 type nacking struct{ delay time.Duration } // below 0: the backoff's
 
 // Release gives the message back, as if this process had never had it: the attempt does not
-// count. It goes to the front of what is ready and is taken again at once, or waits for
+// count. It is put at the front of the ready messages and is taken again at once, or waits for
 // [WithDelay] first; in a group the messages after it wait, too. Otherwise it is as [Message.Ack].
 func (m *Message[T]) Release(ctx context.Context, opts ...ReleaseOption) error {
 	s, err := releaseOf(opts)
@@ -205,9 +205,9 @@ func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 // longestProgress is how much of a progress the queue keeps.
 const longestProgress = 4096
 
-// SetProgress says how far the work on the message is, for [Queue.Find] and [Queue.Messages]. The progress is
-// written as JSON, of at most 4 kB. It stays with the message also for its next attempts, until another is set, and goes
-// with it. Only the consumer that has the message can set it.
+// SetProgress stores how far the work on the message is, for [Queue.Find] and [Queue.Messages]. The progress is
+// written as JSON, of at most 4 kB. It stays with the message also for its next attempts, until another is set, and is
+// deleted with it. Only the consumer that holds the message can set it.
 //
 // Cost: one script call. Errors: [ErrLost] if the message is not in this delivery any more, and the other
 // errors of [Message.Err], before anything is sent; ctx's error and cause; [ErrInvalidArgument] for what is no JSON or too

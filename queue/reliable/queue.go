@@ -16,7 +16,7 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Queue is a queue whose messages are kept until somebody has acknowledged them; see
+// Queue is a queue whose messages are kept until they are acknowledged; see
 // the package's documentation. It holds nothing, so any number of goroutines may use
 // it.
 type Queue[T any] struct {

@@ -29,9 +29,9 @@ func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 	return all[0], nil
 }
 
-// Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
-// call, or two, as [Queue.Receive]. Errors: as there; [ErrOutcomeUnknown] if no answer came:
-// what was taken goes back when one comes, or when its lease ends.
+// Poll takes a message if one is ready, and otherwise returns [ErrEmpty]. Cost: one script
+// call, or two, as [Queue.Receive]. Errors: as there; [ErrOutcomeUnknown] if no answer came: a
+// message that was taken is put back when the answer comes, or redelivered when its lease expires.
 func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	m, err := q.poll(ctx)
 	if err == nil {
