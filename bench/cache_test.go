@@ -171,7 +171,7 @@ func millionExpires(t *testing.T, s *redistest.Server) sides {
 		busy, busyCPU, err := latencies(ctx, raw, live, time.Minute, func() bool { n, err := m.Len(ctx); return err == nil && n == 0 })
 		took := time.Since(began).Seconds()
 		calls := busyCPU.Seconds() - idleCPU.Seconds()/0.5*took // of what the live traffic and looking take
-		notes = fmt.Sprintf("filled %.1f s before the end; p99 of Gets beside it %v, before %v; %.2g us of CPU of the server for each", late.Seconds(), busy, idle, calls*1e6/float64(million()))
+		notes = fmt.Sprintf("filled %.1f s before the end; p99 of Gets meanwhile %v, before %v; %.2g us of CPU of the server for each", late.Seconds(), busy, idle, calls*1e6/float64(million()))
 		return took, err
 	}
 	return sides{ours: ours, note: func() string { return notes }}

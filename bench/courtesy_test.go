@@ -16,9 +16,9 @@ import (
 )
 
 var courtesyRows = []row{
-	{"1 goroutine beside 1 idle subscriber", "of the rate alone", goal{atLeast: 0.9}, besideSubscribers(1)},
-	{"1 goroutine beside 10 idle subscribers", "of the rate alone", goal{atLeast: 0.9}, besideSubscribers(10)},
-	{"1 goroutine beside 20 visitors, twice a second each", "pairs/s", goal{atLeast: 0.5}, besideVisitors},
+	{"1 goroutine with 1 idle subscriber", "of the rate alone", goal{atLeast: 0.9}, besideSubscribers(1)},
+	{"1 goroutine with 10 idle subscribers", "of the rate alone", goal{atLeast: 0.9}, besideSubscribers(10)},
+	{"1 goroutine with 20 visitors, twice a second each", "pairs/s", goal{atLeast: 0.5}, besideVisitors},
 }
 
 // besideSubscribers is what a goroutine keeps of its rate when others listen to

@@ -85,7 +85,7 @@ func (w *crowd) calls(t testing.TB, d time.Duration) float64 {
 }
 
 func (w *crowd) note() string {
-	return fmt.Sprintf("beside them %.1f PING/s of keep-alives; all commands, what scripts call and INFO included: %.1f/s",
+	return fmt.Sprintf("in addition %.1f PING/s of keep-alives; all commands, what scripts call and INFO included: %.1f/s",
 		median(w.pings), median(w.commands))
 }
 

@@ -18,7 +18,7 @@ var electionRows = []row{
 	{"election, successor after Resign", "ms", goal{atMost: 20}, electionResign},
 	{"election, successor after kill -9, lease 1 s", "ms", goal{atMost: 1100}, electionKill},
 	{"election, an observer hears of a value", "ms", goal{atMost: 100}, electionHears},
-	{"election, an observer finds a value of which it was not told", "ms", goal{atMost: 5000}, electionFinds},
+	{"election, an observer finds a value without a notification", "ms", goal{atMost: 5000}, electionFinds},
 }
 
 func newElection(t *testing.T, s *redistest.Server, name string) *election.Election {

@@ -20,8 +20,8 @@ import (
 var loadingRows = []row{
 	{"loading, Get of a present key, 1 goroutine, by Get", "us/call", goal{atMost: 1.02}, besideScript("loading get", "map get", 1, microseconds)},
 	{"loading, Get of a present key, 64 goroutines, by Get", "calls/s", goal{atLeast: 0.98}, besideScript("loading get", "map get", 64, asIs)},
-	{"loading, 1,000 misses of 10 clients, the last behind the load", "us", goal{atMost: 5000}, misses("map")},
-	{"loading, 1,000 misses of 10 clients of a cache, the last behind the load", "us", goal{atMost: 5000}, misses("cache")},
+	{"loading, 1,000 misses of 10 clients, the last after the load", "us", goal{atMost: 5000}, misses("map")},
+	{"loading, 1,000 misses of 10 clients of a cache, the last after the load", "us", goal{atMost: 5000}, misses("cache")},
 	{"loading, GetMany of 1,000 misses, by GetMany of what is there", "us/call", goal{}, manyMisses},
 	{"writing behind, Put, 1 goroutine, by Put", "us/call", goal{}, besideScript("behind put", "map put", 1, microseconds)},
 	{"writing behind, Put, 64 goroutines, by Put", "calls/s", goal{}, besideScript("behind put", "map put", 64, asIs)},

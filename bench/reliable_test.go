@@ -42,7 +42,7 @@ var reliableRows = []row{
 	{"reliable queue, 100 clients that wait, a delayed message each 10 ms", "steps/message", goal{atMost: 2.2}, stepsOf(50 * time.Millisecond)},
 	{"reliable queue, 1,000,000 ready, memory, by asynq", "bytes/message", goal{atMost: 0.45}, memoryOf(ready{})},
 	{"reliable queue, 1,000,000 scheduled, memory, by asynq", "bytes/message", goal{atMost: 0.45}, memoryOf(scheduled{})},
-	{"reliable queue, behind 1,000,000 scheduled, lateness, p99", "ms", goal{atMost: 5}, lateness},
+	{"reliable queue, after 1,000,000 scheduled, lateness, p99", "ms", goal{atMost: 5}, lateness},
 }
 
 func init() {

@@ -34,15 +34,15 @@
 //
 // # What is refused
 //
-// What is written is what Java reads as the same value. Text that is no UTF-8
-// would change there, a nil pointer or interface is nothing that can be stored,
-// JSON has no NaN and no infinity: all of them are [ErrInvalidArgument]. A nil slice or map
+// Only values that Java reads as the same value are written. Encoding returns
+// [ErrInvalidArgument] for text that is no UTF-8, which would change there, for a nil pointer or
+// interface, which cannot be stored, and for NaN and infinity in JSON. A nil slice or map
 // is written as an empty one. MessagePack and [Text] carry NaN and infinity.
 //
 // Reading is strict as well: a number has to fit its type, null is no scalar,
-// nothing stands behind the value. What does not decode is the cause of a
-// [DecodeError]. Inside of structs and lists it is encoding/json and
-// github.com/vmihailenco/msgpack that check: the latter takes 0x7fffffff for an
+// and no data may follow the value. The cause of a failure is in the
+// [DecodeError]. Inside of structs and lists encoding/json and
+// github.com/vmihailenco/msgpack check: the latter takes 0x7fffffff for an
 // int8 field. Fields that a struct does not have are ignored, as in Java.
 //
 // # Traps
@@ -59,11 +59,11 @@
 //     are no keys, and are not compared by their bytes.
 //   - MessagePack has maps in another order each time, so equal values can be other
 //     bytes: compare-and-swap compares bytes.
-//   - Jackson and JacksonMsgpack: int, int64 and what is wider are Long, int32 and what is
-//     narrower Integer. In a struct a number is a primitive, and a pointer to one is
+//   - Jackson and JacksonMsgpack: int, int64 and wider types are Long, int32 and
+//     narrower types Integer. In a struct a number is a primitive, and a pointer to one is
 //     boxed. A struct inside of another value names its class by a method
-//     JavaClass() string; "" there stands for a record or a final class, of which Jackson writes no
-//     name, and which Java reads in a field only. time.Time is refused: Java's Date is the
+//     JavaClass() string. "" means a record or a final class: Jackson writes no name for it, and
+//     Java reads it in a field only. time.Time is refused: Java's Date is the
 //     milliseconds, an int64 with the class java.util.Date.
 //   - Java's MsgPackJacksonCodec writes a BigDecimal of 1.10 as the double 1.1.
 //   - [Kryo5] is string, int32 (Integer), int and int64 (Long), float64, bool and

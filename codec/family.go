@@ -73,7 +73,7 @@ func (f Family) String() string {
 }
 
 // ParseFamily reads text, bytes, json, msgpack, kryo5, jackson and
-// jackson-msgpack, the last two with or without a class behind a colon.
+// jackson-msgpack. The last two may be followed by a colon and a class.
 func ParseFamily(s string) (Family, error) {
 	name, class, _ := strings.Cut(s, ":")
 	for k, n := range names {
@@ -126,7 +126,7 @@ type format interface {
 	readFloat(in string, bits int) (float64, error)
 	readBool(in string) (bool, error)
 	readBytes(in string) ([]byte, error)
-	readOther(in string, to any) error // likewise
+	readOther(in string, to any) error // also a pointer, not nil
 }
 
 // narrowing is a format with integers of several widths.

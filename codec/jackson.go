@@ -21,7 +21,7 @@ type typedFormat struct {
 
 type notation interface {
 	emit(dst []byte, v any) ([]byte, error) // a tree
-	parse(in string) (any, error)           // likewise, with numbers of any type
+	parse(in string) (any, error)           // a tree with numbers of any type
 	blob(b []byte) any                      // a byte[] that stands alone
 }
 
@@ -251,7 +251,7 @@ func (inJSON) parse(in string) (tree any, err error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("more behind the JSON value")
+		return nil, fmt.Errorf("more data after the JSON value")
 	}
 	return tree, nil
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// classed is a struct that names its class of Java, for where it stands inside of
-// another value. "" is a final class or a record, of which Jackson writes none.
+// classed is a struct that names its Java class, for its use inside of
+// another value. "" is a final class or a record: Jackson writes no class for it.
 type classed interface{ JavaClass() string }
 
 var classedType = reflect.TypeFor[classed]()
@@ -29,8 +29,7 @@ func deref(t reflect.Type) reflect.Type {
 func named(t reflect.Type) bool { return reflect.PointerTo(deref(t)).Implements(classedType) }
 
 // typed returns the tree of v where Java knows no class beforehand: alone, in a list
-// or a map, in a field that may be anything. class, unless it is "", says of
-// which it is.
+// or a map, in a field of any type. class names the class of v, unless it is "".
 func typed(v reflect.Value, class string) (any, error) {
 	if v.IsValid() && ownJSON(v.Type()) {
 		return reread(v, class)

@@ -125,7 +125,7 @@ func (jsonFormat) readOther(in string, to any) error {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return fmt.Errorf("more behind the JSON value")
+		return fmt.Errorf("more data after the JSON value")
 	}
 	if strings.Trim(in, " \t\r\n") == "null" {
 		return errNull

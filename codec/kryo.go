@@ -108,7 +108,7 @@ func kryoVarint(s string) (n uint64, rest string, ok bool) {
 	return 0, "", false
 }
 
-// tagged returns what stands behind the tag of a class.
+// tagged returns what follows the tag of a class.
 func tagged(in string, tag byte) (string, error) {
 	if in == "" {
 		return "", notA("value of Kryo", in)

@@ -18,8 +18,8 @@ func (packScalars) appendString(dst []byte, s string) ([]byte, error) {
 	return append(appendLength(dst, len(s), 0xd9), s...), nil
 }
 
-// appendLength appends the head of a string, or of bytes. The forms with one,
-// two and four bytes of length stand behind each other.
+// appendLength appends the head of a string, or of bytes. The codes of the forms with one,
+// two and four bytes of length follow each other.
 func appendLength(dst []byte, n int, form byte) []byte {
 	switch {
 	case form == 0xd9 && n < 32:
@@ -97,7 +97,7 @@ func (packScalars) readBytes(in string) ([]byte, error) {
 	return []byte(body), nil
 }
 
-// packBody returns what stands behind the head of a string, or of bytes, if that is
+// packBody returns what follows the head of a string, or of bytes, if that is
 // as long as the head says.
 func packBody(in string, form byte) (string, bool) {
 	if in == "" {

@@ -6,7 +6,7 @@ import (
 )
 
 // unpack returns the first value of in, which is well formed, as a tree, and what
-// stands behind it.
+// follows it.
 func unpack(in string) (tree any, rest string, err error) {
 	switch first := in[0]; {
 	case first < 0x80 || first >= 0xe0:

@@ -12,12 +12,12 @@ const deepest = 500
 
 var (
 	errCut    = errors.New("msgpack that ends too early")
-	errBehind = errors.New("bytes behind the msgpack value")
+	errBehind = errors.New("bytes after the msgpack value")
 	errDeep   = errors.New("msgpack that is nested too deep")
 )
 
 // wellFormed reports whether b is one value of MessagePack and nothing else, and
-// its text is UTF-8. Whoever reads it then trusts the lengths in it.
+// its text is UTF-8. Its readers then trust the lengths in it.
 func wellFormed(b []byte) error {
 	rest, err := skip(b, 0)
 	if err == nil && len(rest) > 0 {
@@ -26,7 +26,7 @@ func wellFormed(b []byte) error {
 	return err
 }
 
-// skip returns what stands behind the first value of b.
+// skip returns what follows the first value of b.
 func skip(b []byte, depth int) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, errCut
@@ -68,8 +68,8 @@ func skipLong(first byte, rest []byte, depth int) ([]byte, error) {
 	return skipBytes(rest, uint64(after))
 }
 
-// packWidth returns how many bytes of length stand behind a first byte, and how many
-// more stand behind those beside the length.
+// packWidth returns how many bytes of length follow a first byte, and how many bytes
+// follow in addition to those that the length counts.
 func packWidth(first byte) (width, after int) {
 	switch {
 	case first <= 0xc6: // bytes

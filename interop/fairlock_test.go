@@ -31,7 +31,7 @@ var fairLockProofs = []proof{
 
 // fairLockWaits do next to nothing but wait for somebody to be passed over.
 var fairLockWaits = []proof{
-	{row: "fair_lock/place_behind_java/java-go", test: goKeepsItsPlace},
+	{row: "fair_lock/place_after_java/java-go", test: goKeepsItsPlace},
 	{row: "fair_lock/killed_front/go-java", test: goFrontIsKilled},
 	{row: "fair_lock/killed_front/java-go", test: javaFrontIsKilled},
 	{row: "fair_lock/stopped_front/go-java", test: goFrontIsStopped},

@@ -27,8 +27,8 @@ var lockProofs = []proof{
 	{row: "lock/inspection/go-java", test: javaLooksAtGo},
 	{row: "lock/inspection/java-go", test: goLooksAtJava},
 	{row: "lock/names/both", test: names},
-	{row: "lock/no_key_left_behind/go-java", test: goLeavesNothing},
-	{row: "lock/no_key_left_behind/java-go", test: javaLeavesNothing},
+	{row: "lock/no_key_left/go-java", test: goLeavesNothing},
+	{row: "lock/no_key_left/java-go", test: javaLeavesNothing},
 }
 
 // lockWaits do next to nothing but wait for a lease.
@@ -46,7 +46,7 @@ var lockEssentials = []proof{
 	{row: "lock/mutual_exclusion/both", test: exclusion, alone: true},
 	{row: "lock/wake-up/go-java", test: goWakesJava},
 	{row: "lock/wake-up/java-go", test: javaWakesGo},
-	{row: "lock/no_key_left_behind/java-go", test: javaLeavesNothing},
+	{row: "lock/no_key_left/java-go", test: javaLeavesNothing},
 }
 
 func mustLock(ctx context.Context, t *testing.T, l *lock.Lock, opts ...lock.LockOption) *lock.Hold {

@@ -80,7 +80,7 @@ func proveAll(t *testing.T, w *world) {
 		})
 	}
 	if !t.Failed() { // a test that was cut short has left what it has left
-		prove(t, w, []proof{{row: "lock/no_key_left_behind/both", test: nothingIsLeft}})
+		prove(t, w, []proof{{row: "lock/no_key_left/both", test: nothingIsLeft}})
 	}
 }
 

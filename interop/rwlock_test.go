@@ -27,7 +27,7 @@ var rwLockProofs = []proof{
 	{row: "read-write_lock/write/java-go", test: javaWriterWakesGo},
 	{row: "read-write_lock/downgrade/go-java", test: goDowngrades},
 	{row: "read-write_lock/downgrade/java-go", test: javaDowngrades},
-	{row: "read-write_lock/no_key_left_behind/go-java", test: rwLeavesNothing},
+	{row: "read-write_lock/no_key_left/go-java", test: rwLeavesNothing},
 }
 
 var rwLockWaits = []proof{

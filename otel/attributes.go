@@ -79,8 +79,8 @@ func newScriptSets(script string) *scriptSets {
 	return &scriptSets{plain: adding{set(s)}, ran: outcomes{common: []attribute.KeyValue{s}}}
 }
 
-// memo keeps what was made for each kind or script, of which the library has a
-// handful. The map is copied to be written, so that reading it costs no lock;
+// memo keeps what was made for each kind or script; the library has a
+// handful of them. The map is copied to be written, so that reading it costs no lock;
 // a sync.Map would put each key on the heap to look for it.
 type memo[T any] struct {
 	mu   sync.Mutex
@@ -96,7 +96,7 @@ func (m *memo[T]) of(key string, build func(string) *T) *T {
 	return m.add(key, build)
 }
 
-// capped is of for names, of which a program may have any number: those after the first
+// capped is of for names. A program may have any number of those: the ones after the first
 // maxLimiters share one.
 func (m *memo[T]) capped(name string, build func(string) *T) *T {
 	if made := m.made.Load(); made != nil && (*made)[name] == nil && len(*made) >= maxLimiters {

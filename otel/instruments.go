@@ -52,7 +52,7 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		expired:          b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
 		evicted:          b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
 		cacheEvents:      b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
-		sweepDuration:    b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
+		sweepDuration:    b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches whose entries may have expired."),
 		loadDuration:     b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),
 		nearHits:         b.counter("rueidisson.near.hits", "{entry}", "Number of entries that near caches answered by a copy."),
 		nearMisses:       b.counter("rueidisson.near.misses", "{entry}", "Number of entries that near caches asked for."),

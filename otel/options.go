@@ -10,8 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 )
 
-// Option configures an observer. A value that cannot be used is a
-// [rueidisson.ErrInvalidArgument] from [New].
+// Option configures an observer. [New] returns [rueidisson.ErrInvalidArgument] if a value is
+// invalid.
 type Option interface{ apply(*config) error }
 
 type config struct {

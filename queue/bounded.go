@@ -115,8 +115,8 @@ func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOpt
 }
 
 // Poll takes the head and frees its slot, in one step, or returns [ErrEmpty]. It is
-// sent once, and its answer is waited for also if ctx ends meanwhile, for as long as
-// a call may take: nothing is taken for nobody.
+// sent once. Poll waits for the answer even if ctx ends meanwhile, for as long as
+// a call may take, so that no element is taken without a caller.
 //
 // Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
 // channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as
@@ -134,19 +134,19 @@ func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) {
 func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // Take takes the head and frees its slot, in one step, and waits for one while the
-// queue is empty. Only ctx ends the wait; a server that does not answer is borne for a
+// queue is empty. Only ctx ends the wait; Take waits for a silent server for a
 // watchdog timeout. The callers of a process are served in the order in which they
-// came; the first of them asks for all. When the server is being asked, the answer is
-// waited for also if ctx ends meanwhile: nothing is taken for nobody. If that answer is
-// lost, the error wraps [ErrOutcomeUnknown], and an element may be lost with its slot free; of an
-// answer that is lost while ctx lives only the log says so, and the wait goes on. If ctx
-// ends behind a command that failed, the error wraps rueidisson.ErrUnreached; see
+// came; the first of them asks the server for all. Take waits for the answer of a request under
+// way even if ctx ends meanwhile, so that no element is taken without a caller. If ctx ends and
+// that answer is lost, the error wraps [ErrOutcomeUnknown], and an element may be lost with its
+// slot free. If an answer is lost while ctx lives, Take logs that and continues to wait. If
+// ctx ends after a command that failed, the error wraps rueidisson.ErrUnreached; see
 // [Queue.Take].
 //
 // Cost: one script call for up to 100 callers, and if the queue is empty one command
 // that blocks, and two script calls for each element that is offered, in each process
-// that waits. The command takes nothing, so that a connection that breaks frees or
-// keeps no slot by mistake. Queues that are waited for have a connection each, up to
+// that waits. The command takes nothing, so a connection that breaks neither frees nor
+// keeps a slot by mistake. Queues with waiters have a connection each, up to
 // those of rueidisson.WithBlockedConnections; beyond, they are polled. Wire: as
 // [BoundedQueue.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
 // [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis'

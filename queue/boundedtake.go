@@ -80,7 +80,7 @@ func (l *takers) leave(t *taker) (answered <-chan struct{}, lost error, left boo
 	t.leaving = true
 	at := slices.Index(l.line, t)
 	switch {
-	case at < 0: // it was given something, or left behind when the server was asked again
+	case at < 0: // it got something, or was left out when the server was asked again
 		return closedChannel, t.lost, len(t.got) == 0
 	case at < l.asked:
 		return l.answer, nil, false
@@ -93,8 +93,8 @@ func (l *takers) leave(t *taker) (answered <-chan struct{}, lost error, left boo
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// ask returns for how many callers the server is asked now, about a megabyte if each is given so
-// many bytes. Those behind the first that are leaving are not among them.
+// ask returns for how many callers the server is asked now: about a megabyte if each gets so
+// many bytes. Callers after the first that are leaving do not count.
 func (l *takers) ask(each int64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,10 +32,9 @@ type consumeOption func(*consumeConfig) error
 
 func (o consumeOption) applyConsume(c *consumeConfig) error { return o(c) }
 
-// WithIdle sets how long an entry is left to the consumer that has it, unless it
-// acknowledges it: behind that another takes it over. It should be twice of what the
-// work on an entry takes at most; from 10 ms on. Without it, that is the watchdog
-// timeout of the client.
+// WithIdle sets how long a consumer may hold an entry without an acknowledgement. After that
+// another consumer takes it over. Choose twice the longest time that the work on an entry takes,
+// and at least 10 ms. The default is the watchdog timeout of the client.
 func WithIdle(d time.Duration) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.idle = d; d < 10*time.Millisecond || d > core.LongestLease {
@@ -58,13 +57,13 @@ func WithBatch(n int) ConsumeOption {
 }
 
 // Consume reads entries under the name of a consumer, and waits for more, until ctx
-// ends or the loop is left. An entry is handled when [Group.Ack] has said so; one that
-// is not is given to whoever of the group asks a while later, see [WithIdle]: this
-// one, too. So each is handled at least once, and a second time if a consumer dies,
-// takes too long, or its Ack is lost. [Group.Pending] tells how often one was given.
-// What was read and not yielded when the loop is left is given back at once, does not count
-// as given, and others of the group who wait are told. An entry of several megabytes that
-// does not arrive in time comes later, as one that was not acknowledged, with more time.
+// ends or the loop is left. An entry is handled when [Group.Ack] acknowledges it. An entry that
+// is not acknowledged is redelivered later, see [WithIdle], to any consumer of the group, this
+// one included. So each is handled at least once, and a second time if a consumer dies,
+// takes too long, or its Ack is lost. [Group.Pending] tells how often one was delivered.
+// Entries that were read and not yielded when the loop is left are returned at once, do not
+// count as delivered, and other waiting consumers of the group are notified. An entry of several
+// megabytes that does not arrive in time is redelivered, with more time.
 //
 //	billing := orders.Group("billing")
 //	for e, err := range billing.Consume(ctx, hostname) {
@@ -84,12 +83,13 @@ func WithBatch(n int) ConsumeOption {
 // [Group.Messages] counts attempts, waits between them, and puts aside what fails again and
 // again.
 //
-// An entry that does not decode is an [ErrDecode] beside its ID, by which it can be
-// acknowledged, and the sequence goes on. Any other error, that of ctx too, is the
-// last; a server that does not answer is borne for a watchdog timeout.
+// If an entry does not decode, Consume yields [ErrDecode] with its ID, by which it can be
+// acknowledged, and continues. Any other error, that of ctx too, is the
+// last. Consume waits for a silent server for a watchdog timeout.
 //
-// All consumers of a process who wait, whatever their streams and groups, share one
-// connection for each server; on a cluster, see [Queue.Take]. Of one group one looks
+// All waiting consumers of a process, whatever their streams and groups, share one
+// connection for each server; on a cluster, see [Queue.Take]. One consumer of a group looks
+// for entries at a time, and the next when that one has some.
 // for entries, and the next when that one has some.
 //
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one
@@ -231,8 +231,8 @@ func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	return c.wait(ctx)
 }
 
-// bears pauses behind an error that may pass, and is false for one that does not, or
-// has not for long enough.
+// bears pauses after an error that may pass. It returns false after one that does not, or
+// that has lasted for too long.
 func (c *consumption) bears(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || !waitable(err) {
 		return false
@@ -325,8 +325,8 @@ const mostOwed = 16 << 20
 // mostWait is how long nobody looks, whatever is heard.
 const mostWait = 5 * time.Second
 
-// wait waits until there may be something. Of a group one waits; the others stand
-// behind it.
+// wait waits until there may be something. One consumer of a group waits; the others queue
+// after it.
 func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	c.listen(ctx)
 	d := c.h.posts.Get(c.post)
@@ -377,7 +377,7 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	return nil, c.await(ctx, d, place)
 }
 
-// borne is since when an outage lasts of which somebody was told who has borne it.
+// borne marks an outage that another waiter has borne already: it began long ago.
 var borne = time.Unix(1, 0)
 
 func (c *consumption) await(ctx context.Context, d *door, place poller.Place) error {

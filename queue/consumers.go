@@ -59,9 +59,9 @@ func consumersOf(got send.Answer, err error) ([]Consumer, error) {
 	return all, err
 }
 
-// RemoveConsumer removes the name of a consumer, and reports whether it was there. One that
-// has entries stays, and that is [ErrPending]: Redis would forget that they were given to
-// it, and nobody would get them. Others take them over first, see [WithIdle] and
+// RemoveConsumer removes the name of a consumer, and reports whether it existed. It returns
+// [ErrPending] if the consumer has entries: Redis would forget that they were given to
+// it, and they would never be redelivered. Others take them over first, see [WithIdle] and
 // [Group.Claim].
 //
 // Cost: one script call. Wire: XGROUP DELCONSUMER. Errors: [ErrPending]; as [Group.Create].
@@ -77,9 +77,9 @@ func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bo
 	return there, g.failed("remove a consumer of", err)
 }
 
-// Claim gives entries to a consumer, whoever has them for longer than idle, and returns
-// those. Others, and such as the stream has no more, are left out, as are those that do not
-// decode, which are the error beside the others.
+// Claim gives entries that are pending for longer than idle to a consumer, whichever consumer
+// holds them, and returns them. Other entries, and those that the stream has no more, are left
+// out. So are entries that do not decode; Claim then returns the others together with an error.
 //
 // Cost: one command. Wire: XCLAIM. Errors: [ErrDecode]; [ErrOutcomeUnknown]; as [Group.Create].
 // Source: RStream.claim.
@@ -101,8 +101,8 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 	return g.all(got, err)
 }
 
-// AutoClaim gives up to n entries to a consumer that others have for longer than idle, and
-// returns those; see [Group.Claim]. A consumer of [Group.Consume] does so by itself.
+// AutoClaim gives up to n entries that others hold for longer than idle to a consumer, and
+// returns them; see [Group.Claim]. A consumer of [Group.Consume] does so automatically.
 //
 // Cost: one command, and further ones while it finds too few. Wire: XAUTOCLAIM. Errors: as
 // [Group.Claim]. Source: RStream.autoClaim.
@@ -147,7 +147,7 @@ func (g *Group[K, V]) all(got []rueidis.XRangeSlice, err error) (all []Entry[K, 
 	return all, g.failed("claim entries of", errors.Join(append(undecoded, err)...))
 }
 
-// SetID has the group go on behind the entry of an ID, or [FromStart], or [FromNow],
+// SetID makes the group continue after the entry of an ID, or [FromStart], or [FromNow],
 // whatever it was given. What is pending stays so.
 //
 // Cost: one command. Wire: XGROUP SETID. Errors: as [Group.Create]; [ErrNoGroup]. Source:
@@ -168,9 +168,9 @@ func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 
 // ReadFrom walks the entries from an ID on, or "" for the first, without a group, and waits
 // for more until ctx ends or the loop is left. [IDAt] is the ID of a time. Nothing is
-// marked as read. One that does not decode is an [ErrDecode] beside its ID, and the
-// sequence goes on. Any other error, that of ctx too, is the last; a server that does not
-// answer is borne for a watchdog timeout while it waits.
+// marked as read. If an entry does not decode, ReadFrom yields [ErrDecode] with its ID and
+// continues. Any other error, that of ctx too, is the last. While it waits, it tolerates a
+// silent server for a watchdog timeout.
 //
 // Cost: one command for each 100 or 1 MB, and a share of one that blocks. Wire: XRANGE, XREAD,
 // CLIENT UNBLOCK. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
@@ -200,7 +200,7 @@ func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[
 	}
 }
 
-// awaitBehind waits for an entry from an ID on, or behind "(" and an ID.
+// awaitBehind waits for an entry from an ID on, or after an ID that follows a "(".
 func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([]rueidis.XRangeSlice, error) {
 	tips, last := s.h.tips, "0-0"
 	newest, err := read(ctx, &s.base, entries, xrevrange, "+", "-", "COUNT", "1")

@@ -17,21 +17,21 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// DelayedQueue is a handle on the delayed queue of one name: elements wait beside a
-// [Queue] of the same name, and are put at its tail when their time has come. It keeps
+// DelayedQueue is a handle on the delayed queue of one name: elements wait next to a
+// [Queue] of the same name, and are moved to its tail when they are due. It keeps
 // no elements, so it may be used by any number of goroutines, and any number of handles on one
 // name are the same queue.
 //
-// What waits has one of two formats. Our own is the default: an element costs the server
-// the logarithm of their number, whatever its delay. With [WithRedissonFormat] it is that
-// of Redisson's RDelayedQueue. Each handle moves what is due in both. [DelayedQueue.Len],
-// [DelayedQueue.Waiting], [DelayedQueue.Remove] and [DelayedQueue.Delete] see what waits in
-// the handle's own. Java sees, and moves, what waits in Redisson's format; what is due in
-// either comes into the queue, and so to Java.
+// Waiting elements are stored in one of two formats. Our own is the default: an element costs
+// the server the logarithm of their number, whatever its delay. [WithRedissonFormat] chooses
+// that of Redisson's RDelayedQueue. Each handle moves what is due in both. [DelayedQueue.Len],
+// [DelayedQueue.Waiting], [DelayedQueue.Remove] and [DelayedQueue.Delete] see only elements in
+// the handle's own format. Java sees, and moves, elements in Redisson's format. What is due in
+// either is moved into the queue, where Java sees it.
 //
-// Nobody moves what is due but clients. One that has offered does so until it is
-// closed, with what others have offered too; so does one that waits in
-// [DelayedQueue.Take], and one that keeps the queue by [DelayedQueue.Keep].
+// Only clients move what is due. A client that has offered does so until it is
+// closed, also with elements of others. So does one that waits in
+// [DelayedQueue.Take], and one that runs [DelayedQueue.Keep].
 type DelayedQueue[T any] struct{ q *delayed[T] }
 
 // Waiting is an element that is not due yet, or was not moved yet.
@@ -66,10 +66,10 @@ func (q *DelayedQueue[T]) Name() string { return q.q.name }
 func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 
 // Offer lets an element wait for a delay, and returns how many wait then. It is due
-// by the clock of this machine, as in Java, and to the millisecond: whose clock is
-// ahead moves it earlier. A delay of 0 is due at once, and goes the same way.
+// by the clock of this machine, as in Java, and to the millisecond: a client whose clock is
+// ahead moves it earlier. An element with a delay of 0 is due at once, and is moved as any other.
 //
-// Calls of a process on one queue that come at the same time go out together, in
+// Calls of a process on one queue that come at the same time are sent together, in
 // their order. An element is offered once, however often the call has to be sent.
 //
 // Cost: one script call; see [DelayedQueue.Move] for what comes later. Wire: ZADD
@@ -85,38 +85,37 @@ func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (
 	return q.q.postpone(ctx, v, delay)
 }
 
-// Move moves what is due now to the queue, and returns how many elements that were.
-// Programs that offer or take need not call it. What is found among them and is no
-// element, as another program wrote it, is set aside, in a list of its own, and told
-// by a [ErrDecode] for each; it is not looked at again.
+// Move moves elements that are due now to the queue, and returns how many it moved.
+// Programs that offer or take need not call it. Data of another program that is no element is
+// set aside, in a list of its own; Move reports it by one [ErrDecode] for each. It is not looked
+// at again.
 //
 // Any number of clients, Go and Java, may do so at once: each element is moved once.
 //
-// Cost: one script call for 100 elements or 1 MB of each format. Redisson's list has the elements in
-// the order in which they were offered. One that is due out of that order costs the
-// server a walk over what waits, about 14 ns for each element that it passes. A call
-// walks over 50,000 elements, or for one element: where delays are mixed and 100,000
-// wait, it moves one. Our own format has no walks. Wire: RPUSH name, and ZREM and HDEL, or
-// LTRIM or LREM, of what it was; RPUSH rueidisson_delay_queue_aside:{name}, of which the
-// last 1,000 stay. Errors:
-// [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer]. Redisson does it by itself only.
+// Cost: one script call for 100 elements or 1 MB of each format. Our own format has no walks.
+// Redisson's list has the elements in the order in which they were offered. One that is due out
+// of that order costs the server a walk over the list, about 14 ns for each element that it
+// passes. A call walks over 50,000 elements, or for one element: where delays are mixed and
+// 100,000 wait, it moves one. Wire: RPUSH name; ZREM and HDEL, or LTRIM or LREM, of the waiting
+// element; RPUSH rueidisson_delay_queue_aside:{name}, which keeps the last 1,000. Errors:
+// [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer]. Redisson does it only automatically.
 func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
 	return q.q.moveAll(ctx)
 }
 
-// Keep moves what is due until ctx ends, whoever has offered it, and returns ctx's
+// Keep moves elements that are due until ctx ends, those of all clients, and returns ctx's
 // error and cause. It is for fleets whose processes neither take by
-// [DelayedQueue.Take] nor live for as long as what they have offered waits. A server
-// that does not answer is borne.
+// [DelayedQueue.Take] nor live for as long as their elements wait. It continues while a server
+// does not answer.
 //
-// Elements are moved when they are due, and at most 5 s late where a message was lost
-// that says so. All that a client moves hangs on one timer.
+// Elements are moved when they are due, and at most 5 s late if a notification was lost. All
+// that a client moves uses one timer.
 //
 // Cost: a subscription, and one script call when something is due and every 5 s.
 // Wire: as [DelayedQueue.Move]; SUBSCRIBE rueidisson_delay_channel:{name} and
 // redisson_delay_queue_channel:{name}. Errors:
 // ctx's error and cause; [ErrClosed]; Redis', if a key is of another type, or if it
-// goes on refusing for a watchdog timeout, such as for want of memory or replicas. The
+// refuses for a whole watchdog timeout, such as for want of memory or replicas. The
 // first refusal is logged.
 func (q *DelayedQueue[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
 
@@ -142,9 +141,9 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
-// Remove removes elements that are v before they are due, up to n of them, 0 for all,
-// and returns how many there were. An element that was moved already is in the queue:
-// see [Queue.Remove]. Which of several that are equal goes is not said.
+// Remove removes elements equal to v before they are due, up to n of them, 0 for all,
+// and returns how many it removed. An element that was moved already is in the queue:
+// see [Queue.Remove]. Which of several equal elements is removed is not defined.
 //
 // Cost: one script call for each 100 that it removes, each for the logarithm of how many
 // wait. With [WithRedissonFormat]: one for each 1,000 that wait and for each 16 that it
@@ -157,13 +156,12 @@ func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64
 	return q.q.removeWaiting(ctx, v, n)
 }
 
-// Waiting walks the elements that wait, the first to be due first, and leaves them
-// there. What is moved or offered meanwhile may shift others out of sight. An element
-// that does not decode is an [ErrDecode], and the walk goes on; any other error is the
-// last.
+// Waiting walks the waiting elements, the first to be due first, and leaves them
+// there. Elements that are moved or offered meanwhile may make it miss others. If an element
+// does not decode, Waiting yields [ErrDecode] and continues; any other error is the last.
 //
 // Cost: one script call for each 1,000 or 1 MB; with [WithRedissonFormat] ZRANGE for each
-// 1,000 or 1 MB, of which the first four are smaller. Errors: [ErrDecode]; ctx's error and
+// 1,000 or 1 MB; the first four read less. Errors: [ErrDecode]; ctx's error and
 // cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
 // iterator, in another order.
 func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
@@ -174,9 +172,9 @@ func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], err
 // [Queue.Len]. Cost: ZCARD, or LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
 func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
 
-// Delete deletes what waits, and reports whether there was something. With
-// [WithRedissonFormat] what was set aside goes, too. What was moved stays in the queue. Cost: UNLINK. Errors: as
-// [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
+// Delete deletes the waiting elements, and reports whether there were some. With
+// [WithRedissonFormat] it also deletes what was set aside. Elements that were moved stay in the
+// queue. Cost: UNLINK. Errors: as [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
 func (q *DelayedQueue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.q.usable(ctx); err == nil {
 		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.of.waits())

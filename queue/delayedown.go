@@ -52,7 +52,7 @@ const mostOwnRemoved = 100
 // removeOwn removes up to n elements.
 func (q *delayed[T]) removeOwn(ctx context.Context, text string, n int64) (removed int64, err error) {
 	from := delayDigest(text)
-	to := from + strings.Repeat("\xff", uniqueBytes+1) // behind all ids
+	to := from + strings.Repeat("\xff", uniqueBytes+1) // after all ids
 	for removed < n && err == nil {
 		most := min(n-removed, mostOwnRemoved)
 		var some int64

@@ -66,7 +66,7 @@ func (d *delays) waits() []string {
 	return []string{d.dues, d.elements, d.index}
 }
 
-// postponed is an element to be offered: packed as Redisson does, or beside its id.
+// postponed is an element to be offered: packed as Redisson does, or separate from its id.
 type postponed struct {
 	of       *delays
 	due      int64 // ms
@@ -110,7 +110,7 @@ func (h *hub) sendPostponed(_ string, flight int, batch []*postponedCall) error 
 		return nil, err
 	}))
 	if err == nil || send.MayHaveRun(err) {
-		h.movers.offered(of, first) // behind the write: a look before it would forget
+		h.movers.offered(of, first) // after the write: a look before it would forget
 	}
 	for i := len(batch) - 1; i >= 0; i-- {
 		batch[i].Answer = size

@@ -69,9 +69,9 @@ func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
 }
 
 // TakeN takes up to n elements from the head, and waits for the first while the queue is
-// empty, as [Queue.Take] does. It does not wait for more than one. Those that do not
-// decode are left out, and are the error beside the others. An error of the further
-// elements comes with the first.
+// empty, as [Queue.Take] does. It does not wait for more than one. Elements that do not decode
+// are left out; TakeN then returns the others together with an error. An error of the further
+// elements is returned together with the first.
 //
 // Cost: that of [Queue.Take] and of [Queue.PollN]. Errors: as [Queue.Take]; [ErrInvalidArgument] for an n
 // below 1. Source: RBlockingQueue.pollFirstFromAny(duration, count), of one queue.

@@ -7,25 +7,25 @@
 //	}
 //	next, err := orders.Take(ctx) // Poll does not wait: queue.ErrEmpty
 //
-// A [Queue] is a list of which both ends are used: Redisson's RQueue, RDeque,
-// RBlockingQueue and RBlockingDeque are all of it. A [BoundedQueue] holds so many
-// elements at most, and who offers to a full one waits: RBoundedBlockingQueue. A
-// [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer. The
-// elements of a [PriorityQueue] come by their scores: RScoredSortedSet.
-// A [DelayedQueue] has elements wait before they come into such a list; with
+// A [Queue] is a list whose both ends are used. It serves for Redisson's RQueue, RDeque,
+// RBlockingQueue and RBlockingDeque. A [BoundedQueue] has a capacity, and callers that offer
+// to a full one wait: RBoundedBlockingQueue. A [RingBuffer] keeps the newest elements up to its
+// capacity, and drops the oldest: RRingBuffer. The elements of a [PriorityQueue] come by their
+// scores: RScoredSortedSet.
+// Elements of a [DelayedQueue] wait before they are moved into such a list; with
 // [WithRedissonFormat] it is RDelayedQueue.
-// A [Stream] is a log, whose entries stay, and the [Group] of its consumers that share
+// A [Stream] is a log that keeps its entries, and a [Group] has the consumers that share
 // them: RStream.
 //
 // # Waiting
 //
-// [Queue.Take], [Queue.TakeLast], [TakeAny] and [Queue.Consume] wait. All of a process
-// who wait share one connection for each server, another one if some take from the
-// tail, and likewise for priority queues: it blocks in BLPOP, or BZPOPMIN, for every
-// queue that is waited for. Those who wait for one queue are
+// [Queue.Take], [Queue.TakeLast], [TakeAny] and [Queue.Consume] wait. All waiters of a process
+// share one connection for each server; it blocks in BLPOP for every queue that has waiters.
+// Waiters at the tail share another connection, and so do those of priority queues (BZPOPMIN).
+// The waiters of one queue are
 // served in the order in which they came, and no busy queue starves the others. So a
 // process may have any number of takers, of any number of queues. The connection is
-// there while somebody waits and a second longer. It comes from the pool of the client,
+// kept while there is a waiter, and a second longer. It comes from the pool of the client,
 // see rueidis.ClientOption.BlockingPoolSize.
 //
 // Consumers of streams who wait share another connection, whatever their groups: it
@@ -40,18 +40,18 @@
 // so that an element waits for up to 25 ms, with 2,000 names for about 90 ms and with 10,000
 // for about 450 ms, and for as long as it takes to pop what others had before. That costs 4 to
 // 5 % of a core of the client and as much of all servers together. Queues that share a hash
-// tag share a slot. The same goes beyond 1,000 names of a slot.
+// tag share a slot. The same holds beyond 1,000 names of a slot.
 //
 // A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
-// them, is asked anew every 50 ms while somebody waits.
+// them, is asked anew every 50 ms while there is a waiter.
 //
 // # Together
 //
 // Offers of one process to one end of a queue that come while others are on their way
-// go out as one command. So do polls: up to 100 of them, and about a megabyte if
-// elements are as long as the longest of late. Each offer's elements stay together, in
-// the order in which the offers came. A reply that is lost is an [ErrOutcomeUnknown] of all
-// that went together.
+// are sent as one command. So are polls: up to 100 of them, and about a megabyte if
+// elements are as long as the longest of late. The elements of each offer stay together, in
+// the order in which the offers came. If a reply is lost, all calls that were sent together
+// return [ErrOutcomeUnknown].
 //
 // # Delays
 //
@@ -59,22 +59,22 @@
 //	_, err := orders.Offer(ctx, order, 15*time.Minute)
 //	next, err := orders.Take(ctx)
 //
-// Elements of a delayed queue wait beside the queue of that name, and are moved to its
-// tail when they are due. What waits is in a format of our own, in which a move and a
-// removal cost the logarithm of what waits. With [WithRedissonFormat] it is in that of
-// RDelayedQueue, which Java shares: a list in the order of the offers, through which the
-// server walks to each element that is due or removed out of that order, 14 ns for each
-// that it passes, 14 ms of 1,000,000. Who moves looks at both, so that what Java, or a
-// handle of the other format, has offered comes, too; there is no order between the
-// formats. Java gets what is due in both, and sees what waits in its own.
+// Elements of a delayed queue wait next to the queue of that name, and are moved to its tail
+// when they are due. They are stored in a format of our own, in which a move and a removal cost
+// the logarithm of their number. With [WithRedissonFormat] they are stored as RDelayedQueue
+// does, which Java shares: a list in the order of the offers. The server walks through that list
+// to each element that is due or removed out of that order, 14 ns for each that it passes, 14 ms
+// of 1,000,000. A client that moves looks at both formats, so that it also moves what Java, or a
+// handle of the other format, has offered. There is no order between the formats. Java gets what
+// is due in both, and sees only what waits in its own.
 //
-// No server moves anything. It is done by each client that offered to the queue, until
-// it is closed, by one that waits in [DelayedQueue.Take], and by one that keeps it:
-// [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose producers come and go,
+// No server moves elements. Clients do: each client that offered to the queue, until
+// it is closed; one that waits in [DelayedQueue.Take]; and one that runs
+// [DelayedQueue.Keep], or rueidisson queue keep. So a fleet whose producers come and go,
 // and whose consumers take from the plain queue, or in Java by RBlockingQueue, needs
-// somebody who keeps. A client looks when the first element is due, when it is told of
-// an earlier one, and every 5 s: a message can be lost, and Redisson's own movers wait
-// for ever then. All queues of a client hang on one timer; up to eight of a server are
+// a process that keeps. A client looks when the first element is due, when it is notified of
+// an earlier one, and every 5 s: a notification can be lost, and Redisson's own movers wait
+// for ever then. All queues of a client use one timer; up to eight of a server are
 // moved at the same time, each at most every 5 ms unless more than 100 elements are
 // due.
 //
@@ -83,23 +83,23 @@
 // that it does not keep or take from it looks at each less often than every 5 s,
 // at what it knows to be due in time still.
 //
-// Times are those of the clients' clocks, as in Redisson: keep them set. Whose clock
-// is ahead moves elements of others early by as much, and one behind leaves them to
-// others.
+// Times are those of the clients' clocks, as in Redisson: keep them synchronized. A client whose
+// clock is ahead moves elements of others early by as much. A client whose clock is late leaves
+// them to others.
 //
 // # What it promises
 //
 // An element is taken by one taker at most: nothing comes twice. A caller that gives
-// up loses nothing: what was on its way to it goes back to the end that it came
+// up loses nothing: an element on its way to it is put back at the end that it came
 // from, until the server has it again, also while the client closes. An element
-// that is put back may come after one that another process took meanwhile. One of a priority
-// queue has its score again, unless it was offered with another meanwhile.
+// that is put back may come after one that another process took meanwhile. An element of a
+// priority queue is put back with its score, unless it was offered with another meanwhile.
 //
-// A delayed element is moved once, whoever moves, however many do so at once, and
-// whatever reply is lost; it is never lost between waiting and the queue. It is not moved
-// before it is due by the clock of who moves it. An offer whose reply was lost is done
-// once, or, where that is [ErrOutcomeUnknown], once or never: not later. What stands among the
-// elements and is none is set aside, and told, and holds nothing up.
+// A delayed element is moved once, however many clients move at once, and whatever reply is
+// lost; it is never lost between waiting and the queue. It is not moved before it is due by the
+// clock of the client that moves it. An offer whose reply was lost is done once. If it returns
+// [ErrOutcomeUnknown], it is done once or never: not later. Data among the elements that is no
+// element is set aside and reported, and delays nothing.
 //
 // A bounded queue never has more elements than its capacity. What is offered, polled,
 // taken, removed and drained changes the elements and the free slots in one step, so
@@ -281,14 +281,14 @@
 //	rueidisson_lane:{name}:*      string: the last offers of a client to a ring buffer or a delayed queue, 45 s
 //	rueidisson_delay_dues:{name}       zset: what waits in our own format: ids by when they are due, ms
 //	rueidisson_delay_elements:{name}   hash: id → element
-//	rueidisson_delay_index:{name}      zset: the ids, those of equal elements beside each other
+//	rueidisson_delay_index:{name}      zset: the ids, those of equal elements next to each other
 //	rueidisson_delay_channel:{name}    channel: when the first is due, ms
 //	redisson_delay_queue:{name}   list: what waits in Redisson's format, packed, in the order of the offers
 //	redisson_delay_queue_timeout:{name}   zset: the same, by when it is due, ms
 //	redisson_delay_queue_channel:{name}   channel: when the first is due, ms
-//	rueidisson_delay_queue_aside:{name}   list: the last 1,000 that stood there and were no packed elements
+//	rueidisson_delay_queue_aside:{name}   list: the last 1,000 that were found there and were no packed elements
 //	rueidisson_stream_dead:{name}:<group>   stream: what a group has put aside, the last 10,000
-//	rueidisson_stream_returned:{name}   channel: a group of which entries were given back
+//	rueidisson_stream_returned:{name}   channel: the group whose entries were returned
 //	rueidisson_queue_done:{name}:*    string: that something was put back, released or put aside, or the answer to a redrive or purge, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of

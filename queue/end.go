@@ -50,7 +50,7 @@ func endOf(k *poller.Kind) *end {
 const patience = 50 * time.Millisecond
 
 // failures has the last failure of a pop by each node. A caller whose ctx ends does not wait for
-// the error of its pop, which may not even have been sent behind others that fail.
+// the error of its pop, which may not even have been sent because earlier ones fail.
 type failures struct {
 	mu sync.Mutex
 	of map[string]failure
@@ -133,7 +133,7 @@ func (h *hub) popAny(ctx context.Context, from *end, keys []string, longest int6
 	})
 }
 
-// popBy pops by a call, which is about that key or more. What that brings for a caller who has gone goes back.
+// popBy pops by a call, for that key or several. If the caller has left, its elements are returned to the queue.
 func (h *hub) popBy(ctx context.Context, from *end, key string, pop func() (string, []poller.Item, error)) (string, []poller.Item, error) {
 	p := new(popped)
 	_, err, answered := send.Await(h.e.Sender, ctx, patience, func() (struct{}, error) {
@@ -168,7 +168,7 @@ func (lmpop) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []strin
 	return c.Do(ctx, c.B().Arbitrary("LMPOP", decimal(int64(len(keys)))).Keys(keys...).Args(args...).Blocking())
 }
 
-// popped is what a pop brought, of which the caller may have gone meanwhile.
+// popped is the result of a pop whose caller may have left meanwhile.
 type popped struct {
 	state atomic.Int32 // one of the three below
 	key   string
@@ -206,7 +206,7 @@ const mostInOne = 5000
 func (h *hub) putBack(to *end, key string, items []poller.Item) {
 	items = slices.Clone(items)
 	slices.Reverse(items)
-	for some := range slices.Chunk(items, mostInOne/2) { // each of which may be two words
+	for some := range slices.Chunk(items, mostInOne/2) { // each may be two words
 		b := &back{h: h, key: key, request: keys.QueueDone(key, h.requests.ID()), items: len(some), words: to.words(some)}
 		h.e.CleanUpLater(key, time.Now().Add(keptFor), b.run)
 	}

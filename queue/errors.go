@@ -19,11 +19,11 @@ var (
 	// long as the caller wanted to wait. It is an answer, not a fault.
 	ErrFull = errors.New("full")
 
-	// ErrNoCapacity says that nobody has set the capacity of a bounded queue, or that
+	// ErrNoCapacity says that the capacity of a bounded queue is not set, or that
 	// the queue was deleted or has outlived its time.
 	ErrNoCapacity = errors.New("no capacity is set")
 
-	// ErrNoGroup says that nobody has made a group of a stream, or that it was
+	// ErrNoGroup says that a group of a stream was not made, or that it was
 	// destroyed, or the stream deleted: see [Group.Create].
 	ErrNoGroup = errors.New("there is no such group")
 

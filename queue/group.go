@@ -30,9 +30,9 @@ const (
 // Name returns the name of the group.
 func (g *Group[K, V]) Name() string { return g.name }
 
-// Create makes the group, which begins behind the entry of an ID, or [FromStart], or
-// [FromNow], and the stream if there is none. It reports whether it did; false if the
-// group is there, and stays as it is.
+// Create makes the group, and the stream if there is none. The group begins after the entry of
+// an ID, or [FromStart], or [FromNow]. Create reports whether it did; it returns false if the
+// group exists, which stays as it is.
 //
 // Cost: one command. Wire: XGROUP CREATE MKSTREAM. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown],
 // which also ends a ctx that ends before the answer; ctx's error and cause;
@@ -67,9 +67,9 @@ func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	return there, g.failed("destroy", err)
 }
 
-// Ack acknowledges entries, whoever of the group has them, and returns how many were
-// pending. What is not acknowledged comes again. It is sent once; after [ErrOutcomeUnknown]
-// the entries may be acknowledged or not, and it may be said again.
+// Ack acknowledges entries, whichever consumer of the group holds them, and returns how many
+// were pending. An entry that is not acknowledged is redelivered. The request is sent once.
+// After [ErrOutcomeUnknown] the entries may be acknowledged or not, and Ack may be called again.
 //
 // Cost: one command. Wire: XACK. Errors: as [Group.Create]. Source: RStream.ack.
 func (g *Group[K, V]) Ack(ctx context.Context, ids ...string) (acked int64, err error) {

@@ -154,7 +154,7 @@ func (q *handle[T]) moved(ctx context.Context, to *Queue[T], err error) {
 	to.q.offered(ctx, 1, err)
 }
 
-// reaches refuses a queue that no command can name beside this one.
+// reaches refuses a queue that no command can name together with this one.
 func (q *handle[T]) reaches(other *Queue[T]) error {
 	switch {
 	case other == nil:

@@ -116,8 +116,8 @@ func cutOffers(waiting []*offerCall) int {
 	return len(waiting)
 }
 
-// sendOffers offers the elements of all, in order. Each is told how many there were
-// behind its own.
+// sendOffers offers the elements of all calls, in order. Each call gets the number of elements
+// up to the last of its own.
 func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
@@ -136,8 +136,8 @@ func joined(batch []*offerCall) []string {
 	return all
 }
 
-// answer tells each how many there were behind its own, when size were behind the
-// last, but not more than there can be.
+// answer gives each call the number of elements up to the last of its own. Size counts them up
+// to the last of all; no number is above most.
 func answer(batch []*offerCall, size, most int64) {
 	for i := len(batch) - 1; i >= 0; i-- {
 		batch[i].Answer = min(size, most)

@@ -23,7 +23,7 @@ type StreamInfo struct {
 	Added  int64  // entries that were ever added, also such as are gone
 	LastID string // of the last entry that was added, also if it is gone
 	First  string // the ID of the first entry that is there, or ""
-	Last   string // likewise of the last
+	Last   string // the ID of the last entry, or ""
 	Groups int64
 }
 
@@ -130,9 +130,8 @@ func (g *Group[K, V]) Lag(ctx context.Context) (n int64, err error) {
 	return n, g.failed("look at", err)
 }
 
-// SetID sets the ID behind which the server numbers entries: the next one that it chooses is
-// greater. It cannot be set below the last entry that is there, and not where there is no
-// stream.
+// SetID sets the last ID of the stream: the next ID that the server chooses is
+// greater. It cannot be set below the last existing entry, or if the stream does not exist.
 //
 // Cost: one command. Wire: XSETID. Errors: as [Stream.Add]; Redis' for an ID that is too
 // small.

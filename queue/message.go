@@ -22,10 +22,10 @@ var streamRedrive = scripts.Must(lua, "lua/stream_redrive.lua")
 // redriver is the consumer that has what comes again until one takes it over.
 const redriver = "rueidisson redrive"
 
-// WithMaxAttempts sets after how many attempts a message of [Group.Messages] that failed is
-// put aside, see [Group.Dead]. Without it none is. An attempt without an outcome counts, too: its
-// consumer died, or took longer than [WithIdle]. So does what a consumer that died had read
-// beside it. With one attempt, messages are read one at a time.
+// WithMaxAttempts sets after how many failed attempts a message of [Group.Messages] is a dead
+// letter, see [Group.Dead]. Without it none is. An attempt without an outcome counts, too: its
+// consumer died, or took longer than [WithIdle]. Other messages that a dead consumer had read
+// count an attempt, too. With one attempt, messages are read one at a time.
 func WithMaxAttempts(n int) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.attempts = int64(n); n < 1 {
@@ -35,9 +35,9 @@ func WithMaxAttempts(n int) ConsumeOption {
 	})
 }
 
-// WithBackoff sets how long a message of [Group.Messages] waits behind an attempt that
-// failed, which is 1 for the first, but not longer than [WithIdle]. Without it that is a
-// second, and twice as long behind each further attempt. The loop in which it failed looks for
+// WithBackoff sets how long a message of [Group.Messages] waits after a failed attempt, but not
+// longer than [WithIdle]. The attempt is 1 for the first. The default is a second, and twice as
+// long after each further attempt. The loop in which it failed looks for
 // it then. Others of the group, and all if that loop has ended, find it within half of their
 // WithIdle.
 func WithBackoff(f func(attempt int64) time.Duration) ConsumeOption {
@@ -88,9 +88,10 @@ type Message[K comparable, V any] struct {
 // also of Java, and later ones come meanwhile: there is no order between them.
 //
 // Cost: as [Group.Consume]; one command for each message; one for each batch that others
-// had, and for each 5,000 that the consumer has between them. Errors: as [Group.Consume]; beside a
-// message that has had all its attempts and cannot be put aside, why: the loop goes on, it may
-// settle the message, and else that comes again when its idle time is over.
+// had, and for each 5,000 that the consumer has between them. Errors: as [Group.Consume]. If a
+// message has had all its attempts and cannot be put aside, the reason is yielded together with
+// it. The loop continues and may settle the message; otherwise it is redelivered when its idle
+// time is over.
 func (g *Group[K, V]) Messages(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[*Message[K, V], error] {
 	return func(yield func(*Message[K, V], error) bool) {
 		c, err := g.consumption(ctx, consumer, opts)
@@ -99,7 +100,7 @@ func (g *Group[K, V]) Messages(ctx context.Context, consumer string, opts ...Con
 			return
 		}
 		c.counts = map[string]int64{}
-		if c.cfg.attempts == 1 { // what it reads beside a message has had its attempt if it dies
+		if c.cfg.attempts == 1 { // if it dies, whatever else it has read has had its attempt
 			c.cfg.batch = 1
 		}
 		defer c.leave()
@@ -192,12 +193,12 @@ func (m *Message[K, V]) Ack(ctx context.Context) error {
 	return err
 }
 
-// Nack says that an attempt failed: the message comes again when its backoff is over, see
-// [WithBackoff], or is put aside if it was the last, see [WithMaxAttempts].
+// Nack says that an attempt failed. The message is redelivered when its backoff is over, see
+// [WithBackoff], or is put aside if that was the last attempt, see [WithMaxAttempts].
 //
 // Cost: one script call, and a share of UNLINK. Wire: XCLAIM with IDLE, or as [Message.Bury]. Errors: [ErrLost];
 // [ErrOutcomeUnknown]; ctx's error and cause; [ErrClosed]; Redis' and the network's. The message
-// comes again after all of them, unless the stream has dropped it, which is an [ErrLost].
+// is redelivered after all of them, unless the stream has dropped it: then Nack returns [ErrLost].
 func (m *Message[K, V]) Nack(ctx context.Context, cause error) error {
 	cfg := m.c.cfg
 	if cfg.attempts > 0 && m.Attempt >= cfg.attempts {
@@ -245,9 +246,9 @@ type Dead[K comparable, V any] struct {
 	Buried   time.Time
 }
 
-// Dead walks the entries that the group has put aside, the oldest first, 100 at a time. One
-// that does not decode is an [ErrDecode] beside what is known of it, and the walk goes on;
-// another error ends it.
+// Dead walks the dead letters of the group, the oldest first, 100 at a time. If one
+// does not decode, Dead yields [ErrDecode] with what is known of it, and continues;
+// another error ends the walk.
 //
 // Cost: one command for each 100. Wire: XRANGE. Errors: [ErrDecode]; as [Group.Pending].
 func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {

@@ -196,8 +196,8 @@ func (h *hub) tellOf(of *delays, got moved) {
 	}
 }
 
-// hear subscribes to what tells of elements that are due earlier, and looks for what
-// was said before. What does not come about is tried again behind the next look.
+// hear subscribes to the notifications of elements that are due earlier, and looks for what
+// was published before. If the subscription fails, it is tried again after the next look.
 func (m *movers) hear(v *mover) {
 	ctx, cancel := context.WithTimeout(context.Background(), hearingIn)
 	defer cancel()
@@ -264,7 +264,7 @@ func (m *movers) back(v *mover, got moved, err error) {
 	} else {
 		v.refused, v.times = time.Time{}, 0
 		m.idles(v, !got.more && got.next == never)
-		period := lookAgain // how long a queue is left alone of which nothing is known
+		period := lookAgain // how long a queue is left alone while nothing is known of it
 		if len(v.holders) == 0 {
 			period = max(period, time.Duration(len(m.names))*perName)
 		}

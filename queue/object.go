@@ -17,7 +17,7 @@ import (
 type base struct {
 	h      *hub
 	kind   string // "queue", for errors
-	is     string // "list", likewise
+	is     string // "list", for errors
 	name   string // as the caller wrote it
 	key    string // as it is mapped
 	count  *scripts.Command
@@ -72,8 +72,8 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 	return there, c.q.failed("expire", err)
 }
 
-// ExpireAt is Expire at a time, by the clock of the server. A time that has passed ends the object at
-// once. One that is not after 1970, or is too far ahead, is an [ErrInvalidArgument].
+// ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the object at
+// once. ExpireAt returns [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
-// An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrInvalidArgument] of each of its operations.
+// An Option changes a handle. If an option is invalid, such as a codec of another
+// type, every operation of the handle returns [ErrInvalidArgument].
 type Option interface{ applyHandle(*config) error }
 
 // config is what the options of a handle say.
@@ -76,7 +76,7 @@ type TryOption interface{ applyTry(*tryConfig) error }
 type tryConfig struct{ wait time.Duration }
 
 // WithWait lets a TryOffer wait up to d for room. Without it, or with 0, it answers
-// after one round trip. A negative d is an ErrInvalidArgument.
+// after one round trip. TryOffer returns ErrInvalidArgument if d is negative.
 func WithWait(d time.Duration) TryOption { return waitOption(d) }
 
 type waitOption time.Duration

@@ -52,8 +52,8 @@ func (q *PriorityQueue[T]) Offer(ctx context.Context, v T, score float64) (added
 }
 
 // OfferAll is [PriorityQueue.Offer] of several elements, and returns how many are
-// new. Up to 5,000 of them or 1 MB come together; beyond that they go in parts
-// behind each other, and after an error the first of them may have been offered.
+// new. Up to 5,000 of them or 1 MB are offered together. More are offered in parts, one
+// after the other, and after an error the first of them may have been offered.
 // Source: RScoredSortedSet.addAll.
 func (q *PriorityQueue[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int64, err error) {
 	return q.q.offer(ctx, nil, vs)
@@ -69,10 +69,10 @@ func (q *PriorityQueue[T]) OfferIfAbsent(ctx context.Context, v T, score float64
 // Poll takes the element of the lowest score, or returns [ErrEmpty].
 //
 // It is sent once. After [ErrOutcomeUnknown] an element may have been taken, and is lost
-// then. A ctx that ends takes none: what was on its way goes back with its score,
+// then. If ctx ends, Poll takes none: an element on its way is put back with its score,
 // unless it was offered again meanwhile, with another. An element that does not
-// decode is off the queue, and is a *[codec.DecodeError], which has its bytes, beside
-// its score.
+// decode is removed from the queue; Poll then returns a *[codec.DecodeError], which has its
+// bytes, together with its score.
 //
 // Polls of a process that come at the same time go out together. Cost: a share of one
 // command. Wire: ZPOPMIN. Errors: [ErrEmpty]; [ErrDecode]; as [PriorityQueue.Offer].
@@ -146,11 +146,11 @@ func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 }
 
 // Values walks the elements from the lowest score on, and leaves them there. It looks
-// at 1,000 or about 1 MB at a time: of a queue that others change meanwhile it may miss
-// some, and see some twice. One that does not decode is an [ErrDecode], and the walk goes on;
-// another error ends it.
+// at 1,000 or about 1 MB at a time: if others change the queue meanwhile it may miss
+// some, and see some twice. If an element does not decode, Values yields [ErrDecode] and
+// continues; another error ends the walk.
 //
-// Cost: ZRANGE for each 1,000 or 1 MB, of which the first four are smaller. Errors: as
+// Cost: ZRANGE for each 1,000 or 1 MB; the first four read less. Errors: as
 // [PriorityQueue.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
 func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return q.q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {

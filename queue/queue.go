@@ -29,13 +29,13 @@ func New[T any](c Client, name string, opts ...Option) *Queue[T] {
 // alone returns the keys of what has one.
 func alone(key string) []string { return []string{key} }
 
-// Offer puts elements at the tail, in their order, and returns how many there are
-// then. Up to 5,000 of them or 1 MB come together; beyond that they go in parts
-// behind each other, and after an error the first of them may have been offered.
+// Offer puts elements at the tail, in their order, and returns how many the queue has
+// then. Up to 5,000 of them or 1 MB are offered together. More are offered in parts, one
+// after the other, and after an error the first of them may have been offered.
 // Without elements it is [Queue.Len].
 //
-// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrOutcomeUnknown], which also
-// ends a ctx that ends before the answer; [ErrInvalidArgument]; ctx's error and cause;
+// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrOutcomeUnknown],
+// also if ctx ends before the answer; [ErrInvalidArgument]; ctx's error and cause;
 // [ErrClosed]; Redis' and the network's. Source: RQueue.add, RBlockingQueue.put.
 func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpush, v)
@@ -57,9 +57,9 @@ func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err e
 // Poll takes the head, or returns [ErrEmpty].
 //
 // It is sent once. After [ErrOutcomeUnknown] an element may have been taken, and is lost
-// then. A ctx that ends takes none: what was on its way goes back to the head,
-// perhaps behind what others took meanwhile. An element that does not decode is
-// off the queue, and is a *[codec.DecodeError], which has its bytes.
+// then. If ctx ends, Poll takes none: an element on its way is put back at the head,
+// perhaps after others were taken meanwhile. An element that does not decode is
+// removed from the queue; Poll then returns a *[codec.DecodeError], which has its bytes.
 //
 // Cost: a share of one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; as
 // [Queue.Offer]. Source: RQueue.poll.
@@ -69,12 +69,12 @@ func (q *Queue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx, h
 // RDeque.pollLast.
 func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ctx, tail) }
 
-// PollN takes up to n elements from the head, or returns [ErrEmpty]. Those that do not
-// decode are left out, and are the error beside the others, and so is an error of the
-// further elements.
+// PollN takes up to n elements from the head, or returns [ErrEmpty]. Elements that do not decode
+// are left out; PollN then returns the others together with an error. So it does if the further
+// elements fail.
 //
-// A handle remembers the longest element that it has seen of late. One command takes so many
-// that they have about a megabyte if each is as long. Between two commands others may take
+// A handle remembers the longest element that it has seen of late. One command takes as many
+// elements as make about a megabyte if each is that long. Between two commands others may take
 // some. See [Queue.Poll].
 //
 // Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element
@@ -114,25 +114,25 @@ func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
 }
 
-// Drain takes all elements from the head on: as many as there are when it begins.
-// They come 5,000 or about 1 MB at a time, so others may take some in between. An error
-// comes with what was taken before it, and those that do not decode are left out, and
-// are the error beside the others.
+// Drain takes all elements from the head on: as many as the queue has when it begins.
+// It takes 5,000 or about 1 MB at a time, so others may take some in between. If an error
+// occurs, Drain returns it together with what was taken before it. Elements that do not decode
+// are left out; Drain then returns the others together with an error.
 //
 // The first answer has one element. Each answer has time for the bytes of the one before.
-// An element that arrives too slowly is lost, which is [ErrOutcomeUnknown].
+// An element that arrives too slowly is lost: Drain then returns [ErrOutcomeUnknown].
 //
-// Cost: LLEN, and LPOP for each 5,000 or 1 MB, of which the first seven are smaller.
+// Cost: LLEN, and LPOP for each 5,000 or 1 MB; the first seven take less.
 // Errors: as [Queue.Poll], but ErrEmpty. Source: RBlockingQueue.drainTo.
 func (q *Queue[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.popsFrom(ctx, head))
 }
 
 // Values walks the elements from the head on, and leaves them there. It looks at
-// 1,000 or about 1 MB at a time: of a queue that others change meanwhile it may miss
-// some, and see some twice. One that does not decode is an [ErrDecode], and the walk
-// goes on; another error ends it.
+// 1,000 or about 1 MB at a time: if others change the queue meanwhile it may miss
+// some, and see some twice. If an element does not decode, Values yields [ErrDecode] and
+// continues; another error ends the walk.
 //
-// Cost: LRANGE for each 1,000 or 1 MB, of which the first four are smaller. Errors: as
+// Cost: LRANGE for each 1,000 or 1 MB; the first four read less. Errors: as
 // [Queue.Peek], but ErrEmpty. Source: RQueue.readAll.
 func (q *Queue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }

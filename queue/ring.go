@@ -19,7 +19,7 @@ import (
 // shares it. It keeps no elements, so it may be used by any number of goroutines, and any
 // number of handles on one name are the same ring buffer.
 //
-// Nobody can wait for its elements here; a [Queue] of the same name can, for those
+// A ring buffer has no waits; a [Queue] of the same name can wait for those elements
 // that were not dropped before.
 type RingBuffer[T any] struct {
 	common
@@ -59,9 +59,9 @@ func (q *RingBuffer[T]) SetCapacity(ctx context.Context, n int) error {
 // [ErrNoCapacity]; as [RingBuffer.Len]. Source: RRingBuffer.capacity, which is 0 then.
 func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
-// Offer puts elements at the tail, in their order, and returns how many there are
-// then; the oldest go where there would be more than the capacity. Up to 5,000 of
-// them or 1 MB come together; beyond that they go in parts behind each other, and
+// Offer puts elements at the tail, in their order, and returns how many the buffer has
+// then. It drops the oldest above the capacity. Up to 5,000 of
+// them or 1 MB are offered together. More are offered in parts, one after the other, and
 // after an error the first of them may have been offered. Without elements it is
 // [RingBuffer.Len].
 //
@@ -77,9 +77,9 @@ func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err erro
 	return q.q.offer(ctx, v)
 }
 
-// Poll takes the oldest element, or returns [ErrEmpty]. It is sent once, and its
-// answer is waited for also if ctx ends meanwhile, for as long as a call may take:
-// nothing is taken for nobody. After [ErrOutcomeUnknown] an element may be lost.
+// Poll takes the oldest element, or returns [ErrEmpty]. It is sent once. Poll waits for the
+// answer even if ctx ends meanwhile, for as long as a call may take, so that no element is taken
+// without a caller. After [ErrOutcomeUnknown] an element may be lost.
 //
 // Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown];
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
@@ -102,8 +102,8 @@ func (q *RingBuffer[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(c
 // [Queue.Peek].
 func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
 
-// Oldest returns up to n elements from the oldest on, and leaves them there. Those
-// that do not decode are left out, and are the error beside the others.
+// Oldest returns up to n elements from the oldest on, and leaves them there. Elements that do
+// not decode are left out; Oldest then returns the others together with an error.
 //
 // Cost: one script call for each 5,000 elements or megabyte. What is offered between two of
 // them to a full buffer drops elements that were not read yet; they are left out, and new
@@ -170,8 +170,8 @@ func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
 	return size, q.failed("offer to", err)
 }
 
-// sendToRing offers the elements of all, in order. Each is told how many there were
-// behind its own.
+// sendToRing offers the elements of all calls, in order. Each call gets the number of elements
+// up to the last of its own.
 func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 	if err := h.e.Open(); err != nil {
 		return err

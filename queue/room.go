@@ -14,9 +14,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// door is where those of a process wait who have something to offer to a bounded
-// queue that is full. One of them looks whether there is room; the others stand
-// behind it, in order.
+// door is where the callers of a process wait that offer to a full bounded
+// queue. One of them looks whether there is room; the others queue
+// after it, in order.
 type door struct {
 	places.Entry
 	first chan struct{} // full while somebody is; no semaphore.Weighted, since a wait for it ends with the client, too
@@ -46,8 +46,8 @@ func (q *bounded[T]) put(ctx context.Context, push string, vs []T) (size int64, 
 	return size, q.failed("offer to", err)
 }
 
-// offerInOrder offers elements, behind the push that does, when there is room, behind those of the process who
-// wait for that already.
+// offerInOrder offers elements by push, when there is room, after the callers of the process that
+// already wait for it.
 func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) (int64, error) {
 	if len(d.first) == 0 {
 		if size, err := q.offerNow(ctx, words); !errors.Is(err, ErrFull) && !q.waitsFor(ctx, err) {
@@ -117,7 +117,7 @@ func (q *bounded[T]) offerOnce(ctx context.Context, words []string) (int64, erro
 	return size, nil
 }
 
-// offerLater waits for room, behind those of the process who came before.
+// offerLater waits for room, after the callers of the process that came before.
 func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (int64, error) {
 	since := q.h.e.Now().Mono
 	select {

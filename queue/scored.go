@@ -37,7 +37,7 @@ func (q *priority[T]) offer(ctx context.Context, how []string, vs []Scored[T]) (
 	return added, q.failed("offer to", err)
 }
 
-// words returns each element behind its score.
+// words returns the score of each element, followed by the element.
 func (q *priority[T]) words(vs []Scored[T]) ([]string, error) {
 	words := make([]string, 0, 2*len(vs))
 	for _, v := range vs {

@@ -28,7 +28,7 @@ type stream[K comparable, V any] struct {
 	fields codec.Codec[K]
 }
 
-// Entry is an entry of a [Stream]. Of a field that stands there twice it has the last.
+// Entry is an entry of a [Stream]. If a field occurs twice, Entry has the last.
 type Entry[K comparable, V any] struct {
 	ID     string // such as 1730000000000-0
 	Fields map[K]V
@@ -78,11 +78,11 @@ func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOptio
 }
 
 // Range walks the entries from one ID to another, both of them included, in their
-// order; "" is the first, or the last. An ID may be given without its number behind
-// the "-". It looks at 100 at a time. One that does not decode is an [ErrDecode] beside
-// its ID, and the walk goes on; another error ends it.
+// order; "" is the first, or the last. An ID may be given without its number after
+// the "-". It looks at 100 at a time. If an entry does not decode, Range yields [ErrDecode] with
+// its ID, and continues; another error ends the walk.
 //
-// Cost: one command for each 100 or 1 MB, of which the first three are smaller. Wire:
+// Cost: one command for each 100 or 1 MB; the first three read less. Wire:
 // XRANGE. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis'
 // and the network's. Source: RStream.range.
 func (s *Stream[K, V]) Range(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
@@ -129,8 +129,7 @@ func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
 	return n, s.q.failed("count", err)
 }
 
-// Group returns the group of consumers of that name; [Group.Create] makes it. It asks
-// nobody.
+// Group returns the group of consumers of that name; [Group.Create] makes it. It does no I/O.
 func (s *Stream[K, V]) Group(name string) *Group[K, V] {
 	g := &Group[K, V]{s: s.q, name: name, bad: s.q.bad}
 	if g.bad == nil && name == "" {
@@ -173,7 +172,7 @@ func WithMaxLength(n int64) AddOption {
 }
 
 // checkID refuses what is no ID, which Redis might take for something else. Last is a
-// word that may stand for the number behind the "-".
+// word that is allowed in place of the number after the "-".
 func checkID(id, last string) error {
 	ms, seq, both := strings.Cut(id, "-")
 	if _, err := strconv.ParseUint(ms, 10, 64); err == nil && (!both || last != "" && seq == last) {

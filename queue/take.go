@@ -15,16 +15,16 @@ import (
 )
 
 // Take takes the head, and waits for one while the queue is empty. Only ctx ends
-// the wait; a server that does not answer is borne for a watchdog timeout.
+// the wait; Take waits for a silent server for a watchdog timeout.
 //
-// Those of a process who wait share a connection for each server, also for many
-// queues, and are served in the order in which they came. A ctx that ends takes
-// nothing, and nothing is lost by it: a pop never ends with its caller, and what
-// it brings for nobody goes back to the head. A connection that breaks can lose
-// what it was bringing; the wait goes on then. If ctx ends behind a command that
-// failed, as no server was reached or one refused to answer, its error wraps
-// rueidisson.ErrUnreached, too. If a server is silent and nothing has failed yet, it
-// is ctx's error alone.
+// The waiters of a process share a connection for each server, also for many
+// queues, and are served in the order in which they came. If ctx ends, Take takes
+// nothing, and nothing is lost by that: a pop does not end with its caller, and an
+// element without a caller is put back at the head. A connection that breaks can lose
+// the element that it was transferring; the wait continues then. If ctx ends after a command
+// that failed, because no server was reached or one refused to answer, the error also wraps
+// rueidisson.ErrUnreached. If a server is silent and nothing has failed yet, the error is that
+// of ctx alone.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
@@ -38,11 +38,11 @@ func (q *Queue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx, h
 func (q *Queue[T]) TakeLast(ctx context.Context) (T, error) { return q.q.take(ctx, tail) }
 
 // TakeAny takes the head of one of several queues of a client, and returns which
-// one it was: of the first that has one, in their order, or of that which is the
-// first to have one. See [Queue.Take]; on a cluster the queues may be in any slots.
+// queue it was: the first in their order that has an element, or the
+// first to get one. See [Queue.Take]; on a cluster the queues may be in any slots.
 //
-// Cost: one command for all queues that are behind each other in one slot, of a server
-// that is no cluster for all, and if they are empty a share of one that blocks. Wire:
+// Cost: one command for each run of queues in one slot, and for all on a server
+// that is no cluster; if they are empty also a share of one that blocks. Wire:
 // LMPOP, BLPOP, CLIENT UNBLOCK. Source: RBlockingQueue.pollFromAny.
 func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], err error) {
 	if err = together(qs); err != nil {
@@ -90,9 +90,8 @@ func together[T any](qs []*Queue[T]) error {
 }
 
 // Consume takes element after element, as [Queue.Take] does, until ctx ends or the
-// loop is left; what was not yielded was not taken. An element that does not decode
-// is an [ErrDecode], and the sequence goes on. Any other error, that of ctx too, is
-// the last.
+// loop is left; what was not yielded was not taken. If an element does not decode, Consume
+// yields [ErrDecode] and continues. Any other error, that of ctx too, is the last.
 //
 // Source: RBlockingQueue.subscribeOnElements.
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
@@ -170,8 +169,8 @@ func (h *hub) first(ctx context.Context, from *end, key string, longest int64) (
 	return it, over, err
 }
 
-// unpopped judges a pop that brought nothing, of a caller who waits for one of the keys since then. It
-// reports whether that is the end of the wait. If ctx has ended, the error says whether the server was reached.
+// unpopped judges a pop that brought nothing, for a caller that has waited for one of the keys since began. It
+// reports whether that ends the wait. If ctx has ended, the error says whether the server was reached.
 func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time.Time) (_ error, over bool) {
 	switch over = ctx.Err() != nil; {
 	case err == nil:

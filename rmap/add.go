@@ -31,14 +31,14 @@ func (a addend) command() *scripts.Command {
 }
 
 // Add adds delta to the value of k in one step on the server, and returns the
-// sum. No value is 0. The map needs values that are text: [WithCodec] or
-// rueidisson.WithCodec with [codec.Text]. Integers are those of 64 bits; a sum that N cannot hold is an [ErrInvalidArgument],
-// and nothing was changed. The entry keeps its times, unless the call or the handle
-// gives others.
+// sum. A missing entry counts as 0. The map needs values that are text: [WithCodec] or
+// rueidisson.WithCodec with [codec.Text]. Integers have 64 bits. If N cannot hold the sum, Add
+// returns [ErrInvalidArgument] and changes nothing. The entry keeps its times, unless the call
+// or the handle gives others.
 //
-// Cost: one command, HINCRBY; a script, with HINCRBYFLOAT where it is one, for
-// floats, narrow types and with [WithRequestIDs]. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], since it is sent
-// once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
+// Cost: one command, HINCRBY; for floats, narrow types and with [WithRequestIDs] one script
+// call, with HINCRBYFLOAT for floats. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], since
+// the request is sent once; [ErrDecode] if the value is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
 func Add[K comparable, N Number](ctx context.Context, m Mapping[K, N], k K, delta N, opts ...PutOption) (N, error) {
 	return m.add(ctx, k, delta, opts)

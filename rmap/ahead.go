@@ -51,7 +51,7 @@ func (l *Loading[K, V]) hit(ctx context.Context, k K) {
 	ctx = lock.Detach(context.WithoutCancel(ctx))
 	l.h.h.e.Spawn(func() { // ends with the loader's time
 		defer func() { _ = recover() }() // the panic of the loader, which was told of
-		// It is loaded anew if it is the entry of which it is known that it is time. What fails is left to a later reader.
+		// It is loaded anew only if it still is the entry whose time had come. A later reader handles what fails.
 		if key, err := l.h.encodeKey(ctx, k); err == nil && l.stays(ctx, k, e) {
 			l.reload(ctx, k, key, e)
 		}
@@ -157,9 +157,8 @@ func (l *Loading[K, V]) stays(ctx context.Context, k K, e end) bool {
 	return false
 }
 
-// reload loads an entry that is there. Whoever has the lease is the only one of
-// the fleet that does, and looks once more when the entry ends: another may have
-// been faster.
+// reload loads an entry that exists. Only the holder of the lease in the fleet does that, and
+// it first asks again when the entry expires: another process may have been faster.
 func (l *Loading[K, V]) reload(ctx context.Context, k K, key string, e end) {
 	r := l.newRun(k, key)
 	r.how, r.locks = ahead, false

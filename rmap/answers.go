@@ -72,7 +72,7 @@ func flag(is bool) string {
 	return "0"
 }
 
-// words returns what HSCAN takes beside the key, the cursor and the count.
+// words returns the arguments of HSCAN in addition to the key, the cursor and the count.
 func (a asked) words() []string {
 	if a.match == "" {
 		return nil
@@ -127,7 +127,7 @@ func scannedAt(count int, got send.Answer, err error) (p scanPage, _ error) {
 	return p, nil
 }
 
-// pairsOf returns keys with their values behind them.
+// pairsOf splits texts into pairs: each key is followed by its value.
 func pairsOf(texts []string) []pair {
 	pairs := make([]pair, len(texts)/2)
 	for i := range pairs {

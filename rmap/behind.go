@@ -86,7 +86,7 @@ func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error)
 	return done, err
 }
 
-// queuedAs returns the answer of behind.lua.
+// queuedAs parses the answer of behindScript.
 func queuedAs(m *rueidis.RedisMessage) (q queued, err error) {
 	switch {
 	case m.IsNil():
@@ -114,8 +114,8 @@ type backlog struct {
 	full    bool          // no more would be taken at a time
 }
 
-// backlog reads the oldest changes that are queued: up to n, and about as many bytes as
-// one exchange takes, but for a first one that is larger.
+// backlog reads the oldest queued changes: up to n, and about as many bytes as one exchange
+// takes. The first change may be larger.
 func (s *sender) backlog(ctx context.Context, n int) (b backlog, err error) {
 	got, err := s.h.e.Run(ctx, readBacklog, []string{keys.MapWrites(s.key)}, []string{decimal(int64(n)), decimal(mostWritten)})
 	if err != nil {
@@ -214,7 +214,7 @@ func errFull(n int) error {
 	return fmt.Errorf("%w: %d changes are queued already", ErrBacklog, n)
 }
 
-// longestLook is the longest between looks of who waits for room.
+// longestLook bounds the time between two looks of a caller that waits for room.
 const longestLook = 50 * time.Millisecond
 
 // queue queues changes, if there is room, or waits for that. Most is how many changes
@@ -228,8 +228,8 @@ func (w *Writing[K, V]) queue(ctx context.Context, most int, change queuing) (q 
 	return w.queueLater(ctx, most, change)
 }
 
-// queueLater is queue of who waits. One of the handle asks at a time, and the others
-// stand in line.
+// queueLater is queue for callers that wait for room. One caller of the handle asks the server at
+// a time, and the others wait in line.
 func (w *Writing[K, V]) queueLater(ctx context.Context, most int, change queuing) (q queued, err error) {
 	over := time.NewTimer(w.cfg.wait)
 	defer over.Stop()

@@ -111,10 +111,10 @@ func (o Order) String() string {
 	return "LRU"
 }
 
-// SetMaxSize bounds the cache, for everybody, to n entries: the least recently or
-// least frequently used go when others come. 0 is no bound. Entries that are
-// there already are put in order, as those used least, and what is too much goes,
-// behind the call and a page at a time.
+// SetMaxSize bounds the cache to n entries, for all clients. When others are added, the least
+// recently or least frequently used entries are evicted. 0 removes the bound. Existing entries
+// are put in order, as those used least. Those above the bound are evicted after the call, a
+// page at a time.
 //
 // A bound costs each Get and each write a ZADD. Handles learn of it within a
 // second; until then what they read is not noted as used.
@@ -126,7 +126,7 @@ func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
 	return err
 }
 
-// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless somebody has set a bound before, also
+// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless a bound was set before, also
 // one of 0. It reports whether it was set.
 //
 // Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.trySetMaxSize.
@@ -140,28 +140,30 @@ func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error
 	return m.most(ctx, maxSize)
 }
 
-// SetMaxBytes bounds the cache to n bytes of keys and values, for everybody who writes by
-// this library: the least recently or least frequently used entries go when others come.
-// 0 is no bound by bytes. The cache may have a bound of entries, too ([Cache.SetMaxSize]);
-// both have one order, which is the one that was set last.
+// SetMaxBytes bounds the cache to n bytes of keys and values, for all writers that use this
+// library. When others are added, the least recently or least frequently used entries are
+// evicted. 0 removes the bound by bytes. The cache may have a bound of entries, too
+// ([Cache.SetMaxSize]); both have one order, which is the one that was set last.
 //
-// What counts of an entry is its key and its value as the server has them, and 16 bytes.
+// An entry counts as its key and its value as the server has them, and 16 bytes.
 // The server takes about 60 to 150 bytes more for each; see [Cache.SizeInMemory].
 // An entry that is larger than the bound is written, and evicted at once.
 //
-// Each write counts what it changes. It keeps the bound exactly where all who write use
-// this library, but for entries that were there before the bound: they are counted from a
-// sample of 1,000, which is wrong by 3 % where sizes vary by as much as their mean, and go
-// behind the call and a page at a time. What else changes the cache, such as Redisson, does not see the bound, and is
-// not bound by it: what it writes counts when a sample has shown it. After a write the sweeper
-// looks at a sample of 100 entries, once in two seconds, and moves the count a
-// sixteenth of the way to it: most of what was not counted is within a minute. The count then
-// is wrong by about 2 % where sizes vary by as much as their mean, and by ten times that if
-// they vary ten times as much. A cache of up to 100 entries is counted exactly.
+// Each write counts what it changes. It keeps the bound exactly if all writers use this
+// library, except for entries that existed before the bound. Those are counted from a sample of
+// 1,000, which is wrong by 3 % if sizes vary by as much as their mean. They are evicted after
+// the call, a page at a time.
 //
-// A bound costs each Get a ZADD, and each write that, HSTRLEN and HSET, and HSTRLEN of what
-// it evicts: a write that evicts takes the server 1.7 times as long as under SetMaxSize. Handles learn of it within a second; until then what they read is not noted as
-// used.
+// Other writers, such as Redisson, do not see the bound and are not bound by it: what they
+// write counts when a sample has shown it. After a write the sweeper looks at a sample of 100
+// entries, once in two seconds, and moves the count a sixteenth of the way to it. So most of
+// what was not counted is counted within a minute. The count then is wrong by about 2 % if sizes
+// vary by as much as their mean, and by ten times that if they vary ten times as much. A cache
+// of up to 100 entries is counted exactly.
+//
+// A bound costs each Get a ZADD, and each write a ZADD, HSTRLEN and HSET, and HSTRLEN of what
+// it evicts. A write that evicts takes the server 1.7 times as long as under SetMaxSize.
+// Handles learn of it within a second; until then what they read is not noted as used.
 //
 // Cost: one script call. Wire: hash {name}:redisson_options, rueidisson-max-bytes,
 // rueidisson-bytes and mode. Errors: as [Map.Put]. Redisson has no such bound.
@@ -238,17 +240,17 @@ func (m *Cache[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error)
 	return all, err
 }
 
-// Peek returns the entry of k with the times that it has, and whether there is one.
-// It is no use of the entry, so that its idle time goes on.
+// Peek returns the entry of k with its times, and whether there is one.
+// It does not count as a use of the entry, so its idle time continues.
 //
 // Cost: a script call. Errors: as [Map.Get]. Source: RMapCache.getWithTTLOnly.
 func (m *Cache[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {
 	return m.m.peek(ctx, m.c, k)
 }
 
-// PeekMany is [Cache.Peek] of those of the keys that are there. What does not decode is
-// left out, and is the error beside the others. Cost: a script call for each 500 keys, or for as
-// many as have about 1 MB. Errors: as [Map.Get].
+// PeekMany is [Cache.Peek] of the keys that have entries. Values that do not decode are left
+// out; PeekMany then returns the others together with an error. Cost: a script call for each
+// 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
 func (m *Cache[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
 	return m.m.peekAll(ctx, m.c, ks)
 }

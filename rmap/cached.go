@@ -16,8 +16,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
-// cached is a hash whose values have a header, and sorted sets beside it that
-// say when entries end.
+// cached is a hash whose values have a header, and the sorted sets that say when its entries
+// expire.
 type cached struct {
 	sender
 	n     mapcache.Names

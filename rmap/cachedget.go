@@ -75,8 +75,8 @@ func (c *cached) readInOne(ctx context.Context, some []string) ([]value, error) 
 }
 
 // readByCommands reads without a script, which takes the server almost five times as long as both commands: first
-// when the entries end, then the entries. Whoever writes one in between writes one that lives, so what is found is
-// what was there at one moment. On a cluster a slot that moves could turn the two around. It reports false if one
+// when the entries expire, then the entries. A writer in between writes an entry that is alive, so the result is
+// what was stored at one moment. On a cluster a slot migration could reverse the two reads. It reports false if one
 // of the entries has an idle time.
 func (c *cached) readByCommands(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
 	now := c.h.e.Wall()

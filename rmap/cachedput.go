@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
-// put writes entries: one by a script that is short where there is little to do beside.
+// put writes entries. One entry is written by a short script if nothing else is to be done.
 func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
 	if len(pairs) == 2 && !c.ids && !l.keep && !c.announces {
 		if done, err := c.putOne(ctx, pairs[0], pairs[1], l); done || err != nil {

@@ -10,10 +10,10 @@ import (
 )
 
 // A Compute reads, and writes if the entry still is what was read. Between the two lies a
-// round trip: who is near the server writes hundreds of times while a client that is further
-// away has one try. So one that has lost for long leaves a claim beside the entry, with its
-// next try, and the Computes of others stand back while the claim is there. It is advice: the
-// comparison alone says what is written. A claim ends with the change, or by itself.
+// round trip: a client near the server writes hundreds of times while a client that is further
+// away has one try. So a Compute that has lost for long leaves a claim next to the entry, with
+// its next try. The Computes of others stand back while the claim exists. It is advice: the
+// comparison alone decides what is written. A claim is deleted with the change, or expires.
 
 // claim is what a Compute knows of who goes first at its entry.
 type claim struct {

@@ -24,19 +24,18 @@ const (
 	Delete
 )
 
-// Compute changes an entry by a function of what is there, in one step: f gets
-// the value and whether there is one, and its [Verdict] says what becomes of it.
-// Compute returns what is there then. An error of f changes nothing, and is
-// returned. A new entry has the times of opts, or else of the handle. A changed entry of a [Cache] has those that Replace
-// would leave it.
+// Compute changes an entry by a function of its value, in one step: f gets the value and whether
+// there is one, and its [Verdict] says what becomes of it. Compute returns the value that the
+// entry has afterwards. If f returns an error, Compute changes nothing and returns that error. A
+// new entry has the times of opts, or else of the handle. A changed entry of a [Cache] has the
+// times that Replace would leave it.
 //
-// Computes of one process on one entry queue, and all that wait are applied to
-// one read and written by one write. f is called again if another client has
-// written meanwhile, perhaps on another goroutine than that of its caller, while
-// other callers wait: it should be short, change nothing else, and not use the
-// same entry. A panic of f goes on in its caller, and if f ends its goroutine, as
-// FailNow of a test does, its caller's ends. If ctx ends before f was called it
-// never is; if it ends later, that is an [ErrOutcomeUnknown].
+// Computes of one process on one entry queue. All that wait are applied to one read and written
+// by one write. f is called again if another client has written meanwhile, perhaps on another
+// goroutine than that of its caller, while other callers wait. It should be short, change
+// nothing else, and not use the same entry. A panic of f continues in its caller. If f ends its
+// goroutine, as FailNow of a test does, that of its caller ends. If ctx ends before f was
+// called, f is never called. If ctx ends later, Compute returns [ErrOutcomeUnknown].
 //
 // If the write fails, its error is the error of all functions that saw what it did
 // not write, also of those that returned an error of their own or panicked.
@@ -67,7 +66,7 @@ func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) 
 	}
 	at := c.m.entryOf(key)
 	at.entries = l
-	if c.m.cfg.entryLock && c.m.carries(ctx, key) { // it does not queue behind those who wait for that
+	if c.m.cfg.entryLock && c.m.carries(ctx, key) { // it does not wait for the Computes that wait for that lock
 		c.m.h.takeTurn(ctx, at, []*change{one})
 		err = one.outcome()
 	} else {

@@ -54,9 +54,9 @@ type DeadChange[K comparable, V any] struct {
 	When  time.Time // it was given up, by the server's clock
 	Cause string    // what the writer has said last, cut at 1000 bytes
 
-	// Overtaken says that something newer of the entry came since: it is queued, or was
-	// written, or died behind this one, or the map has something else now. Redrive leaves
-	// such a change where it is.
+	// Overtaken says that the entry has changed since this change. A newer change is queued, was
+	// written, or died after this one, or the map has another value now. Redrive leaves such a
+	// change where it is.
 	Overtaken bool
 }
 
@@ -89,9 +89,9 @@ func (w *Writing[K, V]) usableIDs(ctx context.Context, op string, ids []string) 
 // deadPage is how many dead changes are read, or redriven, at a time.
 const deadPage = 500
 
-// Dead walks the changes that the store has not taken, the oldest first: those of which the
-// writer has said [Discard], and those of [WithMaxRetryTime]. What cannot be decoded comes
-// with its ID and an error; the walk goes on behind it.
+// Dead walks the changes that the store has not taken, the oldest first: those that the writer
+// has said to [Discard], and those given up by [WithMaxRetryTime]. A change that cannot be
+// decoded is yielded with its ID and an error, and the walk continues.
 //
 // Cost: a script call for 500 changes, or 1 MB. Wire: XRANGE {name}:rueidisson_dead. Errors:
 // as the map's All; of a Writing that writes through, [ErrInvalidArgument].
@@ -143,9 +143,9 @@ func (w *Writing[K, V]) deadChange(one deadEntry) (c DeadChange[K, V], err error
 	return c, err
 }
 
-// Redrive has dead changes written again: those of the IDs, or all if there are none. It returns how many
-// were queued; after a lost reply it may have been more. One that is overtaken stays dead, so that nothing older comes behind what is
-// newer.
+// Redrive queues dead changes to be written again: those of the IDs, or all if there are none.
+// It returns how many were queued; after a lost reply it may have been more. A change that is
+// overtaken stays dead, so that no older change is written after a newer one.
 //
 // Cost: a script call for 500, or 1 MB, and where all are meant those of [Writing.Dead]. Errors: as
 // Put, and as [Writing.Dead]; after an error some may be queued.
@@ -207,7 +207,7 @@ func (w *Writing[K, V]) Purge(ctx context.Context, ids ...string) (n int64, err 
 	return n, w.h.failed(op, err)
 }
 
-// skips is behind how many bytes a value begins in the map.
+// skips returns the offset of a value in the map's value: how many bytes precede it.
 func (w *Writing[K, V]) skips() int {
 	if _, is := w.h.store.(*cached); is {
 		return mapcache.Header

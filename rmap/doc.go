@@ -12,64 +12,64 @@
 // A [Map] is a hash: entries stay until they are removed. It is the fastest, and
 // every server has it.
 //
-// A [TTLMap] is a Map whose entries may have times to live ([WithTTL]), which the
-// server itself keeps, to the millisecond: Redis 7.4, Valkey 9, or later. What
-// reads a Map reads it.
+// A [TTLMap] is a Map whose entries may have times to live ([WithTTL]). The server itself
+// expires them, to the millisecond: Redis 7.4, Valkey 9, or later. A Map on the same name
+// reads it.
 //
-// A [Cache] is for older servers, and for what no server has: entries that go when
-// nobody has used them for a while, a bound on how many there are, and events. Its
+// A [Cache] is for older servers, and for what no server has: entries that expire when
+// they were not used for a while, a bound on the number of entries, and events. Its
 // entries cost two sorted sets and a header each, and every write is a script.
 //
 // A [Sharded] is a Map of many hashes, for one that is too large or too busy for
-// one server of a cluster, and for near caches, which a write then costs only the
-// entries of its hash. It is not shared with Java.
+// one server of a cluster, and for near caches: a write then drops only the copies of
+// the entries of its hash. It is not shared with Java.
 //
 // A [ListMultimap] and a [SetMultimap] have several values for each key, in a list
-// or a set, and a key may end with all of them. A Map of slices would be read and
+// or a set, and a key may expire with all of them. A Map of slices would be read and
 // written as a whole.
 //
 // A [Near] is made of any of them, for entries that are read much more often than
 // they are written: it answers from the process's memory, in some 100 ns, and
-// knows when its copies are not right any more.
+// knows when its copies are not valid any more.
 //
 // # Keys and values
 //
-// Two keys are one key when their bytes are. So keys are text unless
-// [WithKeyCodec] or [WithCodecs] say otherwise: strings as they are, integers in decimal, and what has
+// Two keys are one key if their bytes are equal. Keys are text unless [WithKeyCodec] or
+// [WithCodecs] say otherwise: strings as they are, integers in decimal, and types that have
 // MarshalText; floats, interfaces and pointers are refused. Values are msgpack
-// unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise. What
-// another codec has written is an [ErrDecode], not a wrong value, and the other
-// entries are read.
+// unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise. For a value that
+// another codec has written, operations return [ErrDecode], not a wrong value. The other
+// entries can be read.
 //
 // # Sent once, sent again
 //
-// Reads are sent again when their reply is lost. Writes are not, since another's
-// write in between would be overwritten by the second send, which came later than
-// its caller thinks. After [ErrOutcomeUnknown] a write was done, or was not, or will be
-// for as long as the connection may still deliver it. A Put of what is right
-// anyway may simply be called again; a Swap or an Add may not. [WithRequestIDs]
-// has the server remember each request until its caller has the answer: then
-// writes are sent again, and count once, copies that come late too, for 45 s. It
+// Reads are sent again when their reply is lost. Writes are not: the second send comes later
+// than its caller thinks, and would overwrite another client's write in between. After
+// [ErrOutcomeUnknown] a write was done, or was not, or will be
+// for as long as the connection may still deliver it. A Put that is right
+// anyway may simply be called again; a Swap or an Add may not.
+//
+// With [WithRequestIDs] the server remembers each request until its caller has the answer. Then
+// writes are sent again, and count once, also copies that come late, for 45 s. It
 // costs a script call in place of a command, and one more command.
 //
 // A write that the server refuses for a passing reason, such as a failover, is
-// sent again in any case: nothing was done. A ctx that ends lets its caller go at
-// once; what was on its way may still be done, and the error says ErrOutcomeUnknown.
+// sent again in any case: nothing was done. When ctx ends, its caller returns at
+// once with ErrOutcomeUnknown; a request on its way may still be done.
 //
 // # Together
 //
-// Gets of one process on one map that come while another is on its way go out as
+// Gets of one process on one map that come while another is on its way are sent as
 // one HMGET, up to 256 of them and about 256 KB. A Get sees every write that was
 // answered before it was called.
 //
-// Computes on one entry queue in the process: one read, all functions in their
-// order, one write if the entry still is what was read, and all of it again if it
-// is not. So a counter that a whole process hammers costs the server two calls for
-// each round trip, and functions may be called more than once. Processes take
-// their chances: whoever writes first wins, and one always does. A Compute that has
-// lost for some milliseconds, as one far from the server does, leaves a claim with its
-// next try. The Computes of others stand back while it is there, for a few of its round
-// trips. The comparison alone decides what is written.
+// Computes on one entry queue in the process: one read, all functions in their order, and one
+// write if the entry still is what was read. If it is not, all of it is done again. So a counter
+// that a whole process hammers costs the server two calls for each round trip, and functions may
+// be called more than once. Processes take their chances: the first that writes wins, and one
+// always does. A Compute that has lost for some milliseconds, as one far from the server does,
+// leaves a claim with its next try. The Computes of others stand back while the claim exists,
+// for a few of its round trips. The comparison alone decides what is written.
 //
 // # Shared with Java
 //
@@ -86,82 +86,83 @@
 //
 //   - new TypedJsonJacksonCodec(V.class), with one class, does not serve maps: it
 //     reads values as LinkedHashMap.
-//   - Java's compute, merge and computeIfAbsent read, and write later what came of
-//     it: a write in between is lost. They hold the lock of the entry meanwhile.
-//     So give Go's handles of such a map [WithEntryLock], which has Compute take
-//     that lock; Put and the others do not, in neither library.
+//   - Java's compute, merge and computeIfAbsent read, and write their result later. A write in
+//     between is lost. They hold the lock of the entry meanwhile. So give Go's handles of such
+//     a map [WithEntryLock]: their Compute acquires that lock. Put and the others do not, in
+//     neither library.
 //   - Near caches, Java's RLocalCachedMap and ours that are announced, are not told
-//     of writes to a plain map, neither Java's RMap nor a handle without
+//     of writes to a plain map, neither by Java's RMap nor by a handle without
 //     [WithAnnounce]: they return the old value until something else drops it.
-//   - What is written behind in Java goes through a queue that has the codec of the
-//     client, whatever that of the map is: with StringCodec nothing comes out of it.
-//     Of one batch it writes the removals first, so that an entry that was put and
-//     removed at once stays in the store. A [Writing] has a queue of its own, and
-//     knows nothing of what Java writes.
+//   - Java's write-behind uses a queue that has the codec of the client, whatever the codec of
+//     the map is: with StringCodec nothing comes out of it. It writes the removals of a batch
+//     first, so that an entry that was put and removed at once stays in the store. A [Writing]
+//     has a queue of its own, and does not see what Java writes.
 //   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
-//   - RMapCache.fastPut and putAll without a time keep the times of an entry that is
-//     there. Put and PutMany of a [Cache] make it permanent, as RMapCache.put does, unless
+//   - RMapCache.fastPut and putAll without a time keep the times of an entry that
+//     exists. Put and PutMany of a [Cache] make it permanent, as RMapCache.put does, unless
 //     the call or the handle has [WithKeepTTL].
-//   - RMapCache.renamenx fails where one of the keys of a cache is missing, as that of idle
+//   - RMapCache.renamenx fails if one of the keys of a cache is missing, as that of idle
 //     times is in most: then it has renamed some of the others. RenameIfAbsent does not.
-//   - A name is a map's or a cache's. The values of a cache have a header: a Java map that
-//     reads one fails, and RMapCache.readAllMap fails at one without. Here that is an
-//     [ErrWrongKind] where it is read, and the command line refuses it.
+//   - A name is that of a map or of a cache. The values of a cache have a header: a Java map
+//     that reads one fails, and RMapCache.readAllMap fails at a value without one. Here the
+//     read returns [ErrWrongKind], and the command line refuses it.
 //
 // # Caches
 //
-// An entry of a [Cache] lives until its time to live is over ([WithTTL]), or until
-// nobody has used it for its idle time ([WithMaxIdle]). Nothing that has expired
-// is ever returned, and no write takes it for something that is there. Times are
-// of the clients' clocks, as Redisson's: an entry ends early or late by as much as
-// the clocks of its writer and its reader differ, so keep them in step (NTP).
-// Whoever's clock is ahead sweeps early, too.
+// An entry of a [Cache] expires when its time to live is over ([WithTTL]), or when it was not
+// used for its idle time ([WithMaxIdle]). An expired entry is never returned, and no write
+// counts it as existing. Times are of the clocks of the clients, as Redisson's: an entry expires
+// early or late by as much as the clocks of its writer and its reader differ. So keep them in
+// step (NTP). A client whose clock is ahead sweeps early, too.
 //
-// Nothing goes by itself on the server: clients sweep. Each sweeps the caches
-// that it has written such entries to, or listens to, when the next entry is due;
-// one process of the fleet at a time, Go or Java, by Redisson's latch. What has
-// expired is gone within a second and a round trip, also a million entries: 200 at
-// a time, with pauses four times as long as that takes. A process that ends leaves
-// its entries to the others that use the cache; if there are none, they stay in
-// memory until somebody does. Where Redisson has just swept, its latch holds Go up
+// The server deletes nothing automatically: clients sweep. Each sweeps the caches
+// that it has written such entries to, or listens to, when the next entry is due. One process of
+// the fleet sweeps at a time, Go or Java, by Redisson's latch. Expired entries are
+// deleted within a second and a round trip, also a million of them: 200 at
+// a time, with pauses four times as long as that takes. A process that exits leaves
+// its entries to the others that use the cache. If there are none, they stay in
+// memory until a process uses it. Where Redisson has just swept, its latch holds Go up
 // for 5 s and more. Len counts what was not swept yet.
 //
-// A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
-// there before it goes a moment later. Handles learn of a bound within a second. One by
-// bytes ([Cache.SetMaxBytes]) is ours alone: Redisson neither sees it nor is bound by it.
+// Each write of a new entry keeps a bound ([Cache.SetMaxSize]); entries that existed
+// before the bound are evicted a moment later. Handles learn of a bound within a second. A bound
+// by bytes ([Cache.SetMaxBytes]) is ours alone: Redisson neither sees it nor is bound by it.
 // It is kept exactly while only this library writes, and by a sample where others do.
 //
-// A server without memory (OOM) refuses what writes, after two tries, and takes what
-// reads, removes and sweeps; what was read there counts as used. A server that takes no
+// A server without memory (OOM) refuses writes, after two tries, and accepts
+// reads, removals and sweeps; an entry that is read there counts as used. A server that takes no
 // writes at all, for want of replicas or disk (NOREPLICAS, MISCONF), is read, too; that
-// counts as no use.
+// does not count as a use.
 //
-// Puts, Swaps and the like give an entry times anew, or none; what replaces a
-// living value (Replace, CompareAndSwap, Compute, [Add]) leaves those that it
-// does not set. Walking ([Cache.All]) and [Cache.TTL] are no use of an entry.
+// Puts, Swaps and the like give an entry new times, or none. Operations that replace a
+// living value (Replace, CompareAndSwap, Compute, [Add]) keep the times that they
+// do not set. Walking ([Cache.All]) and [Cache.TTL] do not count as a use of an entry.
 //
-// Redisson's own mistakes are not made, and what they leave behind is read
-// rightly: entries that Redisson thinks rest although they have no idle time live
-// on here, though Redisson's sweep may drop them.
+// Redisson's own mistakes are not repeated, and their results are read correctly: entries that
+// Redisson considers idle although they have no idle time are alive here, though Redisson's
+// sweep may drop them.
 //
 // A process whose clock is more than 5 s ahead of the server's sweeps nothing, and logs
 // a warning. What it reads it judges by its own clock all the same.
 //
 // # Many slots
 //
-// A [Sharded] map of n is n hashes, each in a slot of its own. Its name holds n as
-// text: a handle with another n is an [ErrInvalidArgument] that says both numbers, and a
-// plain map under that name, here or in Java, is refused by the server. Handles
-// look there before their first exchange, and again when they have not for a
-// second; so for a second a handle does not see that the map was deleted and is
-// made anew with another n. What is about one entry is as of a Map. What is about
-// several is not of one moment and may be done in part: GetMany, PutMany, Remove,
-// Len, Clear, Delete, Expire, and All, which walks shard after shard. Who has told
-// a map to go (Expire), or renames one that is to go, looks for five seconds whether
-// another has added to it meanwhile, whose entries stay; if that process dies before it
-// has looked, they may be left without the number: none of them is lost, but a handle
-// with another n is taken for right unless one with theirs has written again. Choose n
-// once, several times the servers that there may ever be: 64 costs nothing until
+// A [Sharded] map of n is n hashes, each in a slot of its own. Its name holds n as text. A
+// handle with another n returns [ErrInvalidArgument] with both numbers, and the server refuses
+// commands of a plain map under that name, here or in Java. Handles look there before their
+// first exchange, and again when they have not for a second. So for a second a handle does not
+// see that the map was deleted and is made anew with another n.
+//
+// An operation on one entry behaves as on a Map. An operation on several is not of one moment
+// and may be done in part: GetMany, PutMany, Remove, Len, Clear, Delete, Expire, and All, which
+// walks shard after shard.
+//
+// A process that gives a map a time to live (Expire), or renames one that has a time to live,
+// looks for five seconds whether another process has added entries meanwhile; those stay. If
+// that process dies before it has looked, they may be left without the number. None of them is
+// lost, but a handle with another n is then accepted, unless one with theirs has written again.
+//
+// Choose n once, several times the servers that there may ever be: 64 costs nothing until
 // all of it is walked, counted or cleared.
 //
 // # Multimaps
@@ -175,11 +176,10 @@
 // ends leaves that to the next which calls it. On Redis 7.4 and Valkey 9
 // [WithNativeExpiry] leaves the time to the server.
 //
-// What Redisson leaves behind is read rightly: its fields without values are no keys,
-// and go with the next write or walk; values whose key its sweeper has dropped are
-// not seen; and what it has added to a key that had ended is not seen either, since
-// its own sweeper drops that. Its plain multimaps pay no attention to ends, and its
-// KeyLen and Len count what has ended.
+// What Redisson leaves in the server is read correctly. Its fields without values are no keys,
+// and the next write or walk deletes them. Values whose key its sweeper has dropped are not
+// seen. Nor is what it has added to a key that had expired, since its own sweeper drops that.
+// Its plain multimaps pay no attention to times, and its KeyLen and Len count what has expired.
 //
 // # Near caches
 //
@@ -187,28 +187,27 @@
 //	defer near.Close()
 //	tea, there, err := near.Get(ctx, "tea") // no round trip, if there is a copy that counts
 //
-// Tracked, as it is made, the server tells a Near when its map changes (CLIENT
-// TRACKING, on one connection per node beside that of the subscriptions), whoever
-// changes it: Java, redis-cli, its own expiry, FLUSHALL. SWAPDB is the exception: the
-// server tells nobody of it, and copies are stale up to [WithMaxAge]. The server knows keys and
-// not fields, so that each write drops the copies of the whole map; of a [Sharded]
-// map those of one shard.
+// Tracked is the default: the server tells a Near when its map changes (CLIENT TRACKING, on one
+// connection per node in addition to that of the subscriptions). It does so for every writer:
+// Java, redis-cli, its own expiry, FLUSHALL. SWAPDB is the exception: the server does not tell
+// of it, and copies are stale up to [WithMaxAge]. The server knows keys and not fields, so each
+// write drops the copies of the whole map; of a [Sharded] map those of one shard.
 //
-// Announced ([WithAnnounced]), the writers tell it which entries they write, in the
-// step of the write, in Redisson's words: RLocalCachedMap with INVALIDATE, UPDATE or
-// LOAD tells it and is told. It is right only if every writer does that: handles
-// that are made with [WithAnnounce], near or not. Redisson's plain RMap and RMapCache, redis-cli
-// and a time to live that these have set tell nobody, nor does a server that evicts the key
-// or is flushed: copies are stale up to [WithMaxAge] then. One message costs what one
-// entry is, so it is for maps that are written often.
+// Announced ([WithAnnounced]), the writers tell it which entries they write, in the step of the
+// write, by the messages of Redisson: RLocalCachedMap with INVALIDATE, UPDATE or LOAD tells it
+// and is told. It is right only if every writer does that: handles that are made with
+// [WithAnnounce], near or not. Redisson's plain RMap and RMapCache, redis-cli and a time to live
+// that these have set do not, nor does a server that evicts the key or is flushed: copies are
+// stale up to [WithMaxAge] then. One message costs what one entry costs, so it is for maps that
+// are written often.
 //
-// A [Cache] announces on the channel that a Map does, and what it says of the entries that a
-// call names, or of all, is Redisson's Invalidate and Clear. What a script drops beside those, by
-// a bound or a sweep, it names by the keys, in a message that is ours alone, R and
-// the keys. Redisson has a near cache of an RMapCache only in its PRO edition,
-// RLocalCachedMapCache, which was not tried: do not count on it to understand that message,
-// and do not open an RLocalCachedMap on a cache, whose values have a header. Java's RMapCache, and its sweeper,
-// tell nobody: where Java writes a cache, its near caches are tracked ones.
+// A [Cache] announces on the channel that a Map does. For the entries that a call names, or for
+// all, it sends Redisson's Invalidate and Clear. For entries that a bound or a sweep drops in
+// addition, it sends a message that is ours alone: R and the keys. Redisson has a near cache of
+// an RMapCache only in its PRO edition, RLocalCachedMapCache, which was not tried: do not count
+// on it to understand that message. Do not open an RLocalCachedMap on a cache, whose values have
+// a header. Java's RMapCache and its sweeper announce nothing: where Java writes a cache, use
+// tracked near caches.
 //
 //	                                            Tracked                   Announced
 //	right against                               every writer              writers that announce
@@ -220,18 +219,18 @@
 //	at any rate                                 WithMaxAge, 10 min
 //	of maps                                     any                       those made with WithAnnounce
 //
-// A Near never waits for messages to be right again: while there is no connection,
-// or it is silent, or the slot of the map moves, it is the map that it was made of.
-// So a tracked one is for good where a server has no tracking, or a client speaks
-// RESP2: [Near.Stats] says so. A tracked map of a cluster that nobody reads for so
-// long is silent, too. Where something
-// in between puts another connection to the server in place of one that has ended, and
-// keeps the client's, the next look at it sees that, and all is dropped. An announced one on a cluster hears what is said on
-// the server that it takes for the map's: one that was cut off from the others but
+// A Near never waits until messages arrive again. While there is no connection, or it is silent,
+// or during a slot migration of the map, it reads the map that it was made of. If a server has
+// no tracking, or a client speaks RESP2, a tracked one always does: [Near.Stats] says so. A
+// tracked map of a cluster that is not read for so long is silent, too. Something in between may
+// replace a connection to the server that has ended, and keep the client's: the next look at it
+// sees that, and all copies are dropped. An announced one on a cluster hears what is published on
+// the server that it takes for the map's. A server that was cut off from the others but not from
+// this process is believed until the client learns better, up to 30 s.
 // not from this process is believed until the client learns better, up to 30 s.
-//
-// Redisson's log for those who were away (sync and reconnection LOAD) is kept by
-// writes here once somebody has begun it, as a writer with LOAD does: where Java
+// Redisson's log for clients that were disconnected (sync and reconnection LOAD) is kept by
+// writes here once it exists. A writer with LOAD begins it. Where Java only reads, let it drop
+// all when it reconnects (CLEAR).
 // only reads, let it drop all when it reconnects (CLEAR).
 //
 // [WithMisses] keeps that there is no entry, too, [WithMaxBytes] bounds the copies by their
@@ -250,15 +249,16 @@
 //	products := rmap.NewLoading(rmap.NewCache[string, Product](c, "products", rmap.WithTTL(time.Hour)), db.Product)
 //	tea, there, err := products.Get(ctx, "tea")
 //
-// However many miss an entry at the same time, in all processes of the fleet, one
-// calls the loader, and each of the others has the value by one round trip after it
-// was written. They wait for as long as their contexts let them; a loader whose
-// process dies is replaced when the load timeout and half a second have passed. What a Put
-// or a Remove did meanwhile stands: the load that is older is not written, and who
-// waits for it has what is newer. Of a Cache that is true of every writer with this
-// library; of a Map and a TTLMap a Remove has to come by a Loading, and of Java's
-// writers fastPut is respected, and fastRemove is not, nor is what Java has put into a
-// TTLMap with a time to live that was over before the load was.
+// However many callers miss an entry at the same time, in all processes of the fleet, one calls
+// the loader. Each of the others has the value one round trip after it was written. They wait
+// for as long as their contexts let them. A loader whose process dies is replaced when the load
+// timeout and half a second have passed.
+//
+// A Put or a Remove during a load counts: the older result of the load is not written, and
+// callers that wait for it get the newer value. For a Cache this holds for every writer with
+// this library. For a Map and a TTLMap a Remove has to be made by a Loading. Of Java's writers
+// fastPut is respected there, and fastRemove is not; nor is what Java has put into a TTLMap with
+// a time to live that was over before the load was.
 //
 //	                     what a load takes                      one call with Java's loader, too
 //	Map, TTLMap          a lease of ours, the lock of the entry yes
@@ -266,77 +266,79 @@
 //	Cache                Redisson's lease of the entry          with getWithLease
 //	Cache, WithEntryLock that, and the lock of the entry        yes, both
 //
-// Redisson's own loader writes what it has loaded whatever is there, a newer value
-// that somebody has put meanwhile, too. Who holds the lock of the entry
-// ([Loading.Lock]) puts behind it.
+// Redisson's own loader writes what it has loaded over any value, also over a newer one that was
+// put meanwhile. A holder of the lock of the entry ([Loading.Lock]) puts after it.
 //
-// [WithLoadMany] has the misses of one [Loading.GetMany] loaded by one call of the source.
-// [Loading.Refresh] and [Loading.LoadAll] load what is there anew.
+// With [WithLoadMany] one call of the source loads the misses of one [Loading.GetMany].
+// [Loading.Refresh] and [Loading.LoadAll] load existing entries anew.
 //
-// [WithLoadTTL] has the source say how long an entry lives, and [WithTTLJitter] has what was
-// loaded at once end at different times. A source that fails is not asked for a key again at
-// once with [WithLoadBackoff], and with [WithStaleOnError] readers have what it said last.
+// With [WithLoadTTL] the source says how long an entry lives. With [WithTTLJitter] entries that
+// were loaded at once expire at different times. With [WithLoadBackoff] a source that fails is
+// not asked for a key again at once. With [WithStaleOnError] readers get its last value then.
 //
-// A loader says itself how fresh it is: what was true when it asked its source is
-// what is written. So change the source first, and the map, by Put or Remove, after
-// it. Clear does not hold up loads that are under way. What was loaded is offered for a
+// A load is as fresh as its question to the source: the value of that moment is
+// written. So change the source first, and the map, by Put or Remove, after
+// it. Clear does not delay loads that are under way. A loaded value is offered for a
 // watchdog timeout to a server that refuses it for a moment, as one without memory does.
-// On a map with [WithAnnounce] near caches are told of what was loaded, too.
-// Leases end by the clock of the server: where that is set back, the others wait by as
+// On a map with [WithAnnounce] near caches are told of loaded values, too.
+// Leases expire by the clock of the server: if that is set back, the others wait by as
 // much longer for a process that has died.
 //
 // # Writers
 //
-// [NewWriting] has the changes of a map written to a store, too: through, the store
-// first and under the lock of the entry, or behind ([WithBehind]), in batches and
-// by one process of the fleet at a time.
+// [NewWriting] writes the changes of a map to a store, too. In write-through mode, the default,
+// it writes to the store first, under the lock of the entry. In write-behind mode ([WithBehind])
+// it writes later, in batches, by one process of the fleet at a time.
 //
 //	stock := rmap.NewWriting(rmap.New[string, int](c, "stock"), db.Save, rmap.WithBehind(100))
 //	defer stock.Close(ctx) // waits until the store has what is queued
 //
-//	                         through                          behind
+//	                         write-through                    write-behind
 //	the store has a change   before its caller goes on        a delay later, at least once
 //	its error                changes nothing                  is tried again, for ever or WithMaxRetryTime
 //	its call takes too long  its context ends after WithWriteTimeout, 30 s
-//	changes of one entry     one behind the other             in order; of a batch the last
+//	changes of one entry     one after the other              in order; of a batch the last
 //	several at once          WithWriteMany: one call          WithBehind: one call
 //	a process dies           the store may be ahead of the    nothing is lost
 //	                         map by the change under way
-//	a server forgets         nothing of the store             what was not written yet, as of the map
+//	a server forgets         nothing of the store             what was not written yet, as a map does
 //
-// A process whose writer fails, or takes too long, gives the turn back after three
-// calls, and then tries only when the oldest change was not written by others during its
+// If the writer of a process fails, or takes too long, the process gives the turn back after
+// three calls. It then tries only if the oldest change was not written by others during its
 // pause. Each process that uses a handle looks once in a watchdog timeout for changes
 // that a killed process left. A batch has about 1 MB at most, or one change that is
-// larger. What the writer [Discard]s, and what it has refused for WithMaxRetryTime, is dead:
-// kept aside for [Writing.Dead], [Writing.Redrive] and [Writing.Purge], the last 10,000
-// (WithDeadLimit). Nothing dead comes back over a newer change of its entry. A process that
-// cannot reach the store leaves it to others (WithOthersWriting). Where the store does not keep
-// up, changes are an [ErrBacklog], at once or when [WithBacklogWait] is over. [Writing.Flush] waits for what is queued, and [Writing.Backlog] counts it.
+// larger. A process that cannot reach the store leaves it to others (WithOthersWriting).
 //
-// A [Loading] on top of a Writing, or of its map anywhere in the fleet, loads nothing
-// that is on its way to the store: what is queued is what it returns. A change ends the
+// A change that the writer [Discard]s, or has refused for WithMaxRetryTime, is dead: it is
+// kept aside for [Writing.Dead], [Writing.Redrive] and [Writing.Purge], the last 10,000
+// (WithDeadLimit). No dead change is redriven over a newer change of its entry.
+//
+// If the store does not keep up, writes return [ErrBacklog], at once or when [WithBacklogWait] is
+// over. [Writing.Flush] waits for what is queued, and [Writing.Backlog] counts it.
+//
+// A [Loading] on top of a Writing, or of its map anywhere in the fleet, loads no entry whose
+// change is on its way to the store: it returns what is queued. A change ends the
 // loads of its entry that are under way, so that none of them overwrites it later.
 //
-// What a process writes that was paused for longer than its hold may come late: a
-// store that minds compares the fencing token in the context of write, which there
-// is behind. Through, the lock keeps writers apart for as long as it is held. What the
-// store has taken stays queued while the server refuses to forget it. What the server
-// has forgotten of its own, by a failover or an eviction, may be in the store and not in
-// the map.
+// A process that was paused for longer than its hold may write late. In write-behind mode the
+// context of write has a fencing token, which a store can compare. In write-through mode the
+// lock keeps writers apart for as long as it is held. What the store has taken stays queued
+// while the server refuses to forget it. What the server has forgotten of its own, by a failover
+// or an eviction, may be in the store and not in the map.
 //
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
-// map: use maxmemory-policy noeviction. All walks a map that others change: what
-// was there throughout comes at least once, also if the map moves to another server
-// meanwhile, by a failover or with its slot: then the walk begins anew, and entries
-// come again. An answer of a walk has about 1 MB, or one entry; of
-// servers before Redis 7.4 and Valkey 8.0, or one bucket of the server's hash table. A server that refuses INFO cannot be told from another. PutMany,
-// GetMany and Remove of more than one command are not of one moment. Expire is
-// about the whole map: an entry of a plain map has no time of its own. While the
-// slot of a cache, or of a map with a Writing, moves, the servers put its scripts off, which have several
-// keys: a call waits as long as it is sent again, and fails with [ErrSlotMoving] then.
+// map: use maxmemory-policy noeviction. All walks a map that others change: an entry that
+// exists throughout comes at least once. If the map moves to another server
+// meanwhile, by a failover or a slot migration, the walk begins anew, and entries
+// come twice. An answer of a walk has about 1 MB, or one entry. Of
+// servers before Redis 7.4 and Valkey 8.0 it may have one bucket of the server's hash table. A
+// server that refuses INFO cannot be told from another. PutMany, GetMany and Remove of more than
+// one command are not of one moment. Expire is
+// about the whole map: an entry of a plain map has no time of its own. During a slot migration
+// of a cache, or of a map with a Writing, the servers postpone its scripts, which have several
+// keys: a call waits as long as it is sent again, and then returns [ErrSlotMoving].
 //
 // # Redisson's operations
 //
@@ -402,7 +404,7 @@
 //	{name}:rueidisson_drain          fenced lock: who writes them
 //	redisson_map_cache_*:{name}      channels: events of a cache
 //	{name}:topic                     channel: what writers that announce tell near caches, of a map or a cache
-//	redisson__cache_updates_log:{name}   zset: likewise, of a map, for those who were away, if somebody has begun it
+//	redisson__cache_updates_log:{name}   zset: the same, of a map, for clients that were disconnected, if it was begun
 //	{name}:disabled-keys, {name}:disabled-caches   what a transaction of Redisson's keeps from near caches
 //	rueidisson_map_claim:{name}:*    string: which Compute of an entry goes before others, a second at most
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most

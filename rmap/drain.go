@@ -165,7 +165,7 @@ func (w *Writing[K, V]) untilClosed(ctx context.Context) (_ context.Context, sto
 	}
 }
 
-// rest is a pause that grows with each failure in a row, of which so many were
+// rest pauses after a failure. The pause grows with each failure in a row; try counts those
 // before.
 func (w *Writing[K, V]) rest(ctx context.Context, try int, err error) {
 	w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", try+1, "err", err)
@@ -266,7 +266,7 @@ type draining struct {
 	s    sender
 }
 
-// over returns why it is not the only one any more. Who has slept knows at once.
+// over returns why the process is not the only writer any more. A process that has slept knows at once.
 func (t *draining) over() error {
 	if err := t.hold.Err(); err != nil {
 		return err

@@ -18,11 +18,11 @@ type entryObjects[K comparable, V any] struct{ m *handle[K, V] }
 // Name returns the name that the handle was made with, before any mapping.
 func (c entryObjects[K, V]) Name() string { return c.m.name }
 
-// Lock returns the lock of the entry of k, there or not: of a map that of RMap.getLock, which
-// Redisson's compute takes, and of a multimap that of RListMultimap.getLock or RSetMultimap.getLock. It keeps no other client from the
-// entry that does not ask for it: see [WithEntryLock] of maps. Its name is {name}:<hash of the key>:lock, here and in the five methods
-// below with the name of the shard for that of a [Sharded]. A key that cannot be used is an [ErrInvalidArgument] of the lock's operations, and so it is with the
-// other objects of an entry.
+// Lock returns the lock of the entry of k, whether the entry exists or not. For a map it is the lock of RMap.getLock, which
+// Redisson's compute takes; for a multimap that of RListMultimap.getLock or RSetMultimap.getLock. A client that does not
+// acquire it can still change the entry: see [WithEntryLock] of maps. Its name is {name}:<hash of the key>:lock. For a [Sharded], here and in
+// the five methods below, name is that of the shard. If the key cannot be used, the operations of the lock return
+// [ErrInvalidArgument], and so do those of the other objects of an entry.
 func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
 	err := c.m.bad
 	var key string
@@ -68,8 +68,9 @@ func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
 	return semaphore.NewPermits(c.m.h.e, c.m.entryObject(k, entryPermits))
 }
 
-// Latch returns the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it
-// is an [ErrInvalidArgument], since the names of latches have no braces there. Source: RMap.getCountDownLatch, and those of multimaps.
+// Latch returns the latch of the entry of k, whether the entry exists or not. Its name is {name}:<hash of the key>:countdownlatch.
+// On a cluster its operations return [ErrInvalidArgument], because the names of latches have no braces there. Source:
+// RMap.getCountDownLatch, and those of multimaps.
 func (c entryObjects[K, V]) Latch(k K) *latch.Latch {
 	return latch.New(c.m.h.e, c.m.entryObject(k, entryLatch))
 }

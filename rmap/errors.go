@@ -16,7 +16,7 @@ var (
 	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the write may or may not
 	// have been done, or may be done still. Without [WithRequestIDs] a write is
 	// sent once: repeat it where doing it twice does no harm. Reads are sent again
-	// by themselves, and never fail by this.
+	// automatically, and never return it.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrSlotMoving says that the slot of a cache, or of what else needs several keys,
@@ -36,11 +36,11 @@ var (
 	ErrWrongKind = core.ErrWrongKind
 
 	// ErrDisconnected is yielded once by [Cache.Events] when its connection is lost. The
-	// client connects and subscribes again. The loop goes on.
+	// client connects and subscribes again. The loop continues.
 	ErrDisconnected = core.ErrDisconnected
 
 	// ErrReconnected is yielded once by [Cache.Events] when its connection is back after
-	// an [ErrDisconnected]. A [Gap] follows. The loop goes on.
+	// an [ErrDisconnected]. A [Gap] follows. The loop continues.
 	ErrReconnected = core.ErrReconnected
 
 	// ErrClosed is returned after the client was closed.

@@ -22,7 +22,7 @@ const (
 	Created = EventKind(mapcache.Created)
 	// Updated: it has another value.
 	Updated = EventKind(mapcache.Updated)
-	// Removed: somebody has removed it, or it has gone since there were too many.
+	// Removed: it was removed, or evicted because of a bound.
 	Removed = EventKind(mapcache.Removed)
 	// Expired: its time was over, and it was swept.
 	Expired = EventKind(mapcache.Expired)
@@ -49,31 +49,29 @@ type Event[K comparable, V any] struct {
 // mostEvents is how many events wait for a slow reader before some are missed.
 const mostEvents = 10_000
 
-// Events tells of what happens to the entries of the cache, of the given kinds,
-// or all: whoever writes, Go or Java. When Events returns, the subscription
-// stands; it ends with ctx, or when the loop over the events is left. There is
-// one loop over them.
+// Events yields what happens to the entries of the cache: events of the given kinds, or of all
+// kinds, by all writers, Go or Java. The subscription exists when Events returns. It ends with
+// ctx, or when the loop over the events is left. There is one loop over them.
 //
-// What happens is told at most once. Events of one kind come in their order;
-// those of different kinds may come in another one than that in which they
-// happened. Where some may have been missed, because the connection was lost or
-// the loop is slower than what happens, a [Gap] comes in their place. Clear,
-// Delete and Expire of the whole cache publish no event.
+// An event is delivered at most once. Events of one kind come in their order; those of different
+// kinds may come in another order than they happened. A [Gap] is yielded if some may have been
+// missed, because the connection was lost or the loop is too slow. Clear, Delete and Expire of
+// the whole cache publish no event.
 //
-// Some errors are notices: they wrap rueidisson.ErrNotice, and the loop goes on. Any
+// Some errors are notices: they wrap rueidisson.ErrNotice, and the loop continues. Any
 // other error is the last. The notices are:
 //
-//   - an [ErrDisconnected] when the connection is lost;
-//   - an [ErrReconnected] when it is back, followed by a [Gap];
-//   - an [ErrDecode] for an event that does not decode.
+//   - [ErrDisconnected] when the connection is lost;
+//   - [ErrReconnected] when it is back, followed by a [Gap];
+//   - [ErrDecode] for an event that does not decode.
 //
-// While somebody listens, this process sweeps the cache at least every second:
-// an Expired comes within a second after its time, and a round trip. Where Java
-// sweeps it, too, one of both does at a time, and whenever that is Java, nobody
-// else may for the next 5 to 30 seconds: an Expired comes that much later then.
+// While it has a subscriber, this process sweeps the cache at least every second: an Expired
+// comes within a second after the expiry, and a round trip. Where Java sweeps it, too, only one
+// of both sweeps at a time. After a sweep of Java no other process may sweep for the next 5 to
+// 30 seconds: an Expired comes that much later then.
 //
 // Cost: a subscription for each kind; every write to the cache publishes from
-// then on, also when nobody listens any more, until the cache is deleted. Wire:
+// then on, also without subscribers, until the cache is deleted. Wire:
 // channels redisson_map_cache_created:{name}, …_updated, …_removed, …_expired;
 // HSET {name}:redisson_options has-listeners 1. Errors: ctx's error and cause;
 // [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:

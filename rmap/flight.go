@@ -138,7 +138,7 @@ func (l *Loading[K, V]) leave(f *flight[V], k K) {
 // already: what it was told of may be older than its call.
 func (t ticket[V]) late() bool { return t.err == nil && t.since >= t.sent }
 
-// goOn panics, or ends the goroutine, where a function did that of which err tells.
+// goOn repeats what a function did, as err tells: it panics, or ends the goroutine.
 func goOn(err error) {
 	if panicked, did := err.(*errPanic); did {
 		panic(panicked)
@@ -148,7 +148,7 @@ func goOn(err error) {
 	}
 }
 
-// mostAbsent is how many keys a handle remembers of which there is nothing.
+// mostAbsent bounds the keys that a handle remembers as absent.
 const mostAbsent = 10_000
 
 // absences are keys that the loader found nothing for, and until when that counts.

@@ -60,8 +60,8 @@ const (
 	mostRead  = 256 << 10 // bytes, by what the values of the map were so far
 )
 
-// cut returns how many of those that wait go out together. Of a map of which nothing is known
-// they are few.
+// cut returns how many waiting reads go out together. They are few while the sizes of the map's
+// values are not known.
 func cut(waiting int, size *atomic.Int64) int {
 	n := min(waiting, mostGets)
 	if size := size.Load(); size > 0 {
@@ -170,9 +170,8 @@ func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
 	})
 }
 
-// readSome reads values, as many at once as an answer takes by what the values of the
-// map were so far. Of a map of which nothing is known it is one, and then four times as
-// many.
+// readSome reads values. It asks for as many at once as an answer takes, judged by the map's
+// values so far. While none is known it asks for one, and then for four times as many.
 func (s *sender) readSome(ctx context.Context, names []string, most int, read func(some []string) ([]value, error)) ([]value, error) {
 	all, size := make([]value, 0, len(names)), s.h.sizeOf(s.key)
 	upTo := most

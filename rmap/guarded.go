@@ -85,9 +85,9 @@ func (w *Writing[K, V]) followGuarded(ctx context.Context, g guarded) error {
 // mendTime bounds the removal of an entry that may be older than the store.
 const mendTime = time.Second
 
-// mend comes behind a change that the store has, and the map may not: the entry is
-// removed, as far as that gets through, so that a loader brings what the store has. It
-// returns nil if that is what was to be done.
+// mend follows a change that the store has, and the map may not have. It removes the entry, if
+// the server can be reached, so that a loader brings what the store has. It returns nil if a
+// removal was the change.
 func (w *Writing[K, V]) mend(ctx context.Context, hold *lock.Hold, k K, key string, verdict Verdict, why error) error {
 	ctx, cancel := context.WithTimeout(lock.Detach(context.WithoutCancel(ctx)), mendTime)
 	defer cancel()

@@ -30,7 +30,7 @@ type handle[K comparable, V any] struct {
 	keysOf func(key string) []string
 	// ready asks what the server can do, where the kind of map needs to know.
 	ready func(ctx context.Context) error
-	// beside is how many bytes go out with a key, and with a value, as one argument.
+	// The bytes that are sent with a key, and with a value, as one argument.
 	beside struct{ key, value int }
 	// can refuses lifetimes that entries of this kind of map cannot have; nil: they can have all.
 	can func(lifetime) error
@@ -46,8 +46,8 @@ type applied interface {
 	applyHandle(*config) error
 }
 
-// newHandle checks what a handle is made with, and asks nobody. The store is
-// made of what it then knows.
+// newHandle checks the options of a handle and does no I/O. The store is made of what is known
+// then.
 func newHandle[K comparable, V any, O applied](e *locking.Engine, kind, name string, can func(lifetime) error, opts []O) *handle[K, V] {
 	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: func(key string) []string { return []string{key} }, can: can}
 	if m.cfg, m.bad = object.Options(config{}, opts, O.applyHandle); m.bad == nil {

@@ -21,8 +21,8 @@ var (
 	unlease = scripts.NewCommand("UNLINK", scripts.Safe)
 )
 
-// lease is what a load of one entry stands under: whoever has it is the only one
-// of the fleet that loads the entry. A write or a removal of the entry ends it.
+// lease protects the load of one entry: only its holder in the fleet loads the entry. A write or
+// a removal of the entry deletes it.
 type lease struct {
 	key   string // of the entry
 	token string
@@ -33,11 +33,11 @@ type lease struct {
 const (
 	ifAbsent = ""      // unless there is an entry
 	ahead    = "ahead" // also if there is one
-	mine     = "mine"  // also from another who has it
+	mine     = "mine"  // also from another holder
 )
 
-// look is what is there: an entry; or what the store behind the map will have of
-// it; or nobody else's lease, which is the caller's then; or another's.
+// look is what a look at an entry has found: the entry; the queued change that the store will
+// have; the lease, now acquired by the caller; or the lease of another.
 type look struct {
 	entry value
 	gone  bool          // the store does not know yet that it was removed

@@ -58,8 +58,8 @@ func (l *Loading[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (
 }
 
 // Remove removes entries, as the map's Remove does, so that the next Get loads
-// them. What is loaded meanwhile is not written: who waits for it has it loaded
-// again.
+// them. The result of a load under way is not written, and callers that wait for it have the
+// entry loaded again.
 //
 // Cost: that of the map's Remove; but of a Cache, one command before it. Errors:
 // as the map's.
@@ -191,8 +191,8 @@ func (l *Loading[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption)
 
 var _ Mapping[string, int] = (*Loading[string, int])(nil)
 
-// changes comes before a write of entries. Where loads go on beside an entry that
-// is there, it voids them: a write of the same value would not be seen.
+// changes comes before a write of entries. If loads may run while an entry exists, it voids
+// them, because they would not notice a write of the same value.
 func (l *Loading[K, V]) changes(ctx context.Context, op string, ks ...K) error {
 	if l.bad != nil {
 		return l.failed(op, l.bad)
@@ -203,8 +203,8 @@ func (l *Loading[K, V]) changes(ctx context.Context, op string, ks ...K) error {
 	return l.failed(op, l.void(ctx, ks...))
 }
 
-// removes comes before a removal of entries: what is loaded meanwhile must not be
-// written. What begins to be loaded behind that is not older than the call.
+// removes comes before a removal of entries: a load under way must not be written. A load that
+// begins after it is not older than the call.
 func (l *Loading[K, V]) removes(ctx context.Context, op string, ks ...K) error {
 	if l.bad != nil {
 		return l.failed(op, l.bad)

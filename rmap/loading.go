@@ -46,30 +46,29 @@ func (m *Sharded[K, V]) handle() *handle[K, V] { return m.m }
 func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 
 // NewLoading returns a map on top of m whose [Loading.Get] and [Loading.GetMany]
-// load what is not there: load is called, and what it returns is written to m,
-// with the times of m's handle, before anybody has it. It returns the value of k,
-// whether there is one, and an error, as Get does.
+// load entries that do not exist. They call load, and write its result to m, with the times of
+// m's handle, before any caller has it. load returns the value of k, whether there is one, and
+// an error, as Get does.
 //
-// Of all who miss an entry, in all processes of the fleet, one calls load; the
-// others wait, and each process has the value by one round trip after it was
-// written. Callers of one process share a flight: the context that load gets has
-// the values of the first caller's, and ends when all of them have left, or by
-// [WithLoadTimeout]. A loader whose process dies is another's turn when that time
-// and half a second have passed. An error of load is the error of the callers of
-// its process; of the processes that wait another loads, after a pause that grows
-// with each failure. If load panics, that goes on in the caller that began the
-// flight, and is an error of the others.
+// Of all callers that miss an entry, in all processes of the fleet, one calls load. The others
+// wait, and each process has the value one round trip after it was written. Callers of one
+// process share a flight. The context of load has the values of the first caller's context. It
+// ends when all callers have left, or by [WithLoadTimeout]. If the process of a loader dies,
+// another loads when that time and half a second have passed. An error of load is returned to
+// the callers of its process. Of the processes that wait, another then loads, after a pause that
+// grows with each failure. A panic of load continues in the caller that began the flight, and is
+// an error of the others.
 //
-// A Put or Remove while an entry is loaded is never overwritten by the load: of a
-// [Cache] whoever does it with this library, of the others a Put by anybody and a
-// Remove by a Loading of the map: so remove by that there. A Put whose time to live ends
-// during the load counts, too, if it is one of this library. A Remove has the entry
-// loaded again for those who wait. Clear and Delete do not keep a load from
-// writing what it has found.
+// A load never overwrites a Put or Remove that is made while it runs. For a [Cache] this holds
+// for every writer that uses this library. For the other maps it holds for a Put by any client,
+// and for a Remove by a Loading of the map: so use that to remove there. A Put whose time to
+// live ends during the load counts, too, if it is one of this library. After a Remove the entry
+// is loaded again for the callers that wait. Clear and Delete do not keep a load from writing
+// its result.
 //
-// On a Cache the load stands under Redisson's lease of the entry. Elsewhere, and
-// on a Cache with [WithEntryLock], it takes the lock of the entry too, which the
-// read-through of Redisson takes: there it is one call with Java's loaders, too.
+// On a Cache the load holds Redisson's lease of the entry. Elsewhere, and
+// on a Cache with [WithEntryLock], it also acquires the lock of the entry, which the
+// read-through of Redisson acquires: there one load serves Java's loaders, too.
 func NewLoading[K comparable, V any](m Mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...LoadingOption) *Loading[K, V] {
 	l := &Loading[K, V]{m: m, load: load}
 	l.cfg, l.bad = resolveLoading(opts)

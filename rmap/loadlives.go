@@ -9,11 +9,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// WithLoadTTL has ttl say how long an entry lives that was loaded: of its key and its
-// value, as what a source says of itself. It is in place of the [WithTTL] of the map's
-// handle, which counts where ttl returns 0. A time below a millisecond or above 100 years is
-// an [ErrInvalidArgument] of the load, and nothing is written then. WithLoadTTL is for a
-// [Cache] or a [TTLMap], and K and V are those of the map, else it is an ErrInvalidArgument.
+// WithLoadTTL calls ttl for the time to live of an entry that was loaded: ttl gets its key and
+// its value, for sources that say how long a value is good. It replaces the [WithTTL] of the
+// map's handle, which counts where ttl returns 0. It is for a [Cache] or a [TTLMap].
+//
+// Errors: the load returns [ErrInvalidArgument] and writes nothing if the time is below a
+// millisecond or above 100 years. Operations return it if the map is of another kind, or if K
+// and V are not those of the map.
 func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.ttlOf = ttl
@@ -24,9 +26,10 @@ func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingO
 	})
 }
 
-// WithTTLJitter has each entry that is loaded live for less than its time to live, by up to
-// that part of it at random. So what was loaded at once does not end at once. A part that
-// is not above 0 and at most 1 is an [ErrInvalidArgument], and so is a map whose entries stay.
+// WithTTLJitter shortens the time to live of each loaded entry by a random time, at most that
+// part of it. So entries that were loaded at once do not expire at once. Operations return
+// [ErrInvalidArgument] if part is not above 0 and at most 1, or if entries of the map have no
+// times to live.
 func WithTTLJitter(part float64) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.jitter = part
@@ -102,12 +105,12 @@ type failure struct {
 	until, pause time.Duration
 }
 
-// WithLoadBackoff has the handle remember that the load of a key failed: until a pause is
-// over its [Loading.Get] and [Loading.GetMany] return that error, where the entry is not
-// there, and the loader is not called. The pause is least at first, and twice as long with each failure in a
-// row, up to most. [Loading.Refresh] and [Loading.LoadAll] do not wait for it. 10,000 keys
-// are remembered. A least below a millisecond or above most, and a most above a day, are an
-// [ErrInvalidArgument].
+// WithLoadBackoff makes the handle remember that the load of a key failed. Until a pause is over
+// its [Loading.Get] and [Loading.GetMany] return that error, if the entry does not exist, and do
+// not call the loader. The pause is least at first, and doubles with each failure in a row, up
+// to most. [Loading.Refresh] and [Loading.LoadAll] do not wait for it. 10,000 keys are
+// remembered. Operations return [ErrInvalidArgument] if least is below a millisecond or above
+// most, or if most is above a day.
 func WithLoadBackoff(least, most time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.leastOut, c.mostOut, c.backsOff = least, most, true

@@ -17,11 +17,10 @@ import (
 // mostLoads is how many entries one GetMany loads at a time.
 const mostLoads = 16
 
-// GetMany returns the entries of those of the keys that are there, and loads those
-// that are not, 16 at a time, each by a call of its own; with [WithLoadMany] as many at
-// a time, and by one call, as that says. What cannot be loaded is
-// left out, and is the error beside the others; so is what does not decode, and
-// then nothing is loaded.
+// GetMany returns the entries of the keys that have one, and loads those that do not exist. It
+// loads 16 at a time, each by a call of its own; with [WithLoadMany] it loads as many as that
+// says by one call. Entries that cannot be loaded are left out; GetMany then returns the others
+// together with an error. So it does for values that do not decode, and then it loads nothing.
 //
 // Cost: that of the map's GetMany, and what [Loading.Get] costs for each that is
 // not there. Errors: as [Loading.Get]. Source: RMap.getAll with a MapLoader.
@@ -123,12 +122,12 @@ func (l *Loading[K, V]) chooseMany() error {
 // up: their leases end.
 const mostCollected = 200 * time.Millisecond
 
-// bulk is entries that are loaded by one call. Whoever is counted in it either joins, or
-// leaves: since there is an entry, or somebody else is to be waited for. The call is made
-// when all have done so.
+// bulk is entries that are loaded by one call. Each entry that is counted in it either joins or
+// leaves. It leaves because it exists, or because another process loads it. The call is made
+// when all have joined or left.
 type bulk[K comparable, V any] struct {
 	l   *Loading[K, V]
-	ctx context.Context // of whoever asks
+	ctx context.Context // of the caller
 
 	mu      sync.Mutex
 	counted int

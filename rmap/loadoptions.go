@@ -10,8 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// A LoadingOption changes a [Loading]. What cannot be used is an [ErrInvalidArgument] of
-// each of its operations.
+// A LoadingOption changes a [Loading]. If an option is invalid, every operation of the Loading
+// returns [ErrInvalidArgument].
 type LoadingOption interface{ applyLoading(*loadingConfig) error }
 
 // loadingConfig is what the options of a Loading say.
@@ -32,11 +32,10 @@ type loadingConfig struct {
 // loadTimeout is how long a load may take, unless it is told otherwise.
 const loadTimeout = 10 * time.Second
 
-// WithLoadTimeout sets how long one call of the loader may take: 10 s without it.
-// Its context ends then, and who waits for it gets an error. It is also how long
-// the fleet waits for a process that was killed while it loaded, before another
-// one loads: that long, and half a second. Below 10 ms or above a day it is an
-// [ErrInvalidArgument].
+// WithLoadTimeout sets how long one call of the loader may take. The default is 10 s. The
+// context of the call ends then, and callers that wait for it get an error. If a process is
+// killed while it loads, another process loads after that time and half a second. Operations
+// return [ErrInvalidArgument] if d is below 10 ms or above a day.
 func WithLoadTimeout(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.timeout = d
@@ -47,12 +46,12 @@ func WithLoadTimeout(d time.Duration) LoadingOption {
 	})
 }
 
-// WithLoadMany has up to n entries loaded by one call of load, of [Loading.GetMany] and
-// [Loading.LoadAll]. It returns the values of those of the keys that there are, and an error
-// is that of all of them. With it the loader of [NewLoading] may be nil: single entries are
-// then loaded by it, too. Each entry has its lease as if it were loaded alone; those that
-// another process loads are left to that. [WithLoadTimeout] is for the whole call. n is from 1
-// to 10,000; K and V are those of the map, else it is an [ErrInvalidArgument].
+// WithLoadMany loads up to n entries by one call of load, in [Loading.GetMany] and
+// [Loading.LoadAll]. load returns the values of the keys that have one, and an error that counts
+// for all of them. With it the loader of [NewLoading] may be nil: load then loads single
+// entries, too. Each entry has its lease as if it were loaded alone; entries that another
+// process loads are left to that process. [WithLoadTimeout] is for the whole call. Operations
+// return [ErrInvalidArgument] if n is not from 1 to 10,000, or if K and V are not those of the map.
 func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks []K) (map[K]V, error)) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.many, c.manyOf = n, load
@@ -63,11 +62,11 @@ func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks 
 	})
 }
 
-// WithAbsentFor has the handle remember for d that the loader found nothing for a
-// key: until then its [Loading.Get] says so without asking anybody, whatever other
-// processes write. A write of the entry through the same handle is known at once.
-// Nothing of it is stored in Redis. Below a millisecond or above 100 years it is
-// an [ErrInvalidArgument].
+// WithAbsentFor makes the handle remember for d that the loader found nothing for a key. Until
+// then its [Loading.Get] reports that the entry does not exist, without I/O, even if another
+// process writes it. A write of the entry through the same handle is known at once. Nothing of
+// it is stored in Redis. Operations return [ErrInvalidArgument] if d is below a millisecond or
+// above 100 years.
 func WithAbsentFor(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.absentFor = d
@@ -75,18 +74,17 @@ func WithAbsentFor(d time.Duration) LoadingOption {
 	})
 }
 
-// WithRefreshAhead has entries that are read and about to end loaded anew before
-// they do, in the background, while readers get what is there: earlier the longer
-// loads take, at moments that processes choose at random, by a process of the
-// fleet at a time. beta is 1 for what the paper proposes, and more for earlier
+// WithRefreshAhead loads entries that are read and about to expire, in the background, while
+// readers get the old value. The longer loads take, the earlier an entry is loaded. Processes
+// choose the moment at random, and one process of the fleet loads at a time. beta is 1 for what
+// the paper proposes, and more for earlier
 // (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
 // Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
-// [Cache] or a [TTLMap]; of a map whose entries stay it is an [ErrInvalidArgument], and so is a
-// beta that is not above 0 and at most 1000.
+// [Cache] or a [TTLMap]. Operations return [ErrInvalidArgument] on other maps, and if beta is
+// not above 0 and at most 1000.
 //
-// When an entry ends is asked of the server once for each entry that is read, in
-// the background, and remembered for 10,000 of them. A [Near] on top tells of its hits
-// where that is due.
+// The handle asks the server once for the expiry of each entry that is read, in the background,
+// and remembers it for 10,000 entries. A [Near] on top of it reports its hits when a load is due.
 func WithRefreshAhead(beta float64) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.beta = beta

@@ -9,18 +9,18 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// WithStaleOnError has entries outlast their time to live by d, for the time that their
-// source fails. What is loaded lives d longer in Redis than [WithTTL] or [WithLoadTTL] say.
+// WithStaleOnError keeps entries for d after their time to live, for the case that their source
+// fails. A loaded entry lives d longer in Redis than [WithTTL] or [WithLoadTTL] say.
 // In the last d of an entry's life [Loading.Get] and [Loading.GetMany] load it anew first, by
-// one call of the loader in the fleet. They return what is there if the load fails, here or
+// one call of the loader in the fleet. They return the old value if the load fails, here or
 // in another process, or if their context ends. After a failure the handle does not load the
 // entry for a pause: that of [WithLoadBackoff], or else 100 ms at first and 5 s at most.
 //
-// To other readers, Java too, such an entry is as any other. Of an entry that was put, the
-// last d of its time to live counts likewise. The end of an entry is asked of the server by
-// the first Get of the handle that finds it, and remembered for 10,000 entries. It
-// is for a [Cache] or a [TTLMap] whose handle has no [WithMaxIdle], else it is an
-// [ErrInvalidArgument]; so is a d below a millisecond or above 100 years.
+// Other readers, Java too, see such an entry as any other. The last d of the time to live of an
+// entry that was put counts in the same way. The first Get of the handle that finds an entry
+// asks the server for its expiry, which is remembered for 10,000 entries. It is for a [Cache] or
+// a [TTLMap] whose handle has no [WithMaxIdle]. Operations return [ErrInvalidArgument] on other
+// maps, and if d is below a millisecond or above 100 years.
 func WithStaleOnError(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.stale = d

@@ -143,9 +143,9 @@ func (end endOf) least(d time.Duration) string {
 	return millis(max(end(), d))
 }
 
-// setTimes has the hash go first, as who writes a key takes its time from there. It
-// goes through the keys also where that is to stay already: an earlier call may have
-// failed behind it.
+// setTimes sets the time of the hash first, because a writer of a key takes its time from there.
+// It goes through the keys also if the hash is already permanent: an earlier call may have
+// failed after it.
 func (m *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
 	// The first fields tell a hash that is no multimap.
 	p, err := m.m.page(ctx, m.m.store, asked{scanConfig{page: 10, what: scannedEntries}, "0", 10, 0})

@@ -13,8 +13,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
-// Get returns the values of k, of a list in their order, empty if there is none. What does not decode is left
-// out, and is the error beside the others.
+// Get returns the values of k, empty if there are none; those of a list come in their order.
+// Values that do not decode are left out; Get then returns the others together with an error.
 //
 // Cost: one script call. Wire: HEXISTS, ZSCORE; LRANGE or SMEMBERS. Errors: [ErrDecode], by a
 // *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and

@@ -49,9 +49,9 @@ func (m *ListMultimap[K, V]) PutAll(ctx context.Context, k K, vs ...V) error {
 	return err
 }
 
-// Range returns the values of k from the first to the last position, both from 0, or from
-// the end if they are negative. -1 is the last. A position behind the end is none. What
-// does not decode is left out, and is the error beside the others.
+// Range returns the values of k from the first to the last position. Both count from 0, or from
+// the end if they are negative: -1 is the last. A position after the end has no value. Values
+// that do not decode are left out; Range then returns the others together with an error.
 //
 // Cost: one script call, whose answer has all of them. Wire: LRANGE. Errors: as
 // [ListMultimap.Get]. Source: RListMultimap.get(key).range.

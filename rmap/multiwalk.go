@@ -14,8 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
-// Len returns how many values all keys have together. It walks the keys: one that comes
-// or goes meanwhile may count or not, and while many do some may count twice. Cost:
+// Len returns how many values all keys have together. It walks the keys: one that is added
+// or removed meanwhile may count or not, and while many are some may count twice. Cost:
 // HSCAN and a script call for each 500 keys. Errors: as Count.
 // Source: RMultimap.size.
 func (m *multi[K, V]) Len(ctx context.Context) (n int64, err error) {

@@ -18,13 +18,13 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// Near is a map with a local copy of its hot entries, which knows how stale it may
-// be; see the package's documentation. It does what the map does that it was made
-// of, and answers Get, GetMany and Has by itself where it has a copy that counts.
+// Near is a map with a local copy of its hot entries, and bounds their staleness;
+// see the package's documentation. It has the operations of the map that it was made
+// of, and answers Get, GetMany and Has without I/O if it has a valid copy.
 // It may be used by any number of goroutines; one for each process and map is
 // enough, and has the most hits.
 //
-// Values are handed out as they are kept: all who get one get the same, so what
+// Values are handed out as they are kept: all readers of one get the same, so what
 // they point to must not be changed.
 type Near[K comparable, V any] struct {
 	m   Mapping[K, V]
@@ -39,10 +39,9 @@ type Near[K comparable, V any] struct {
 	end    *ending // of what kept stands on
 }
 
-// NewNear returns a near cache of m, which is any map of this package, or what was
-// made of one. It asks nobody: an option that cannot be used is the error of its
-// operations. Close ends it; one that is not used any more ends by itself when the
-// garbage is collected.
+// NewNear returns a near cache of m, which is any map of this package, or a Loading or Writing
+// of one. It does no I/O: the operations of the near cache report an invalid option. Close ends
+// it. A near cache that is not used any more is closed when the garbage is collected.
 func NewNear[K comparable, V any](m Mapping[K, V], opts ...NearOption) *Near[K, V] {
 	n := &Near[K, V]{m: m, b: m.base()}
 	n.cfg, n.bad = resolveNear(opts)
@@ -74,8 +73,8 @@ func (e *ending) collected() {
 	e.report.spawn()
 }
 
-// Close drops the copies, and what tells of changes. The near cache goes on as the
-// map that it was made of, which it does not close.
+// Close drops the copies, and ends the notifications of changes. The near cache then behaves as
+// the map that it was made of, which it does not close.
 func (n *Near[K, V]) Close() {
 	n.mu.Lock()
 	n.closed = true

@@ -213,7 +213,7 @@ func (a *announced) mute(change func()) {
 	a.o.mute(max(int64(last.Sub(a.o.born)), 0))
 }
 
-// release says to who waits for it that all was dropped here.
+// release tells the waiter of that request that all copies were dropped here.
 func (a *announced) release(request string) {
 	if !a.h.first("clear " + a.key + " " + request) {
 		return
@@ -224,8 +224,8 @@ func (a *announced) release(request string) {
 	})
 }
 
-// first reports whether nobody of this client has answered to a request yet, of the
-// last ones: who asks counts connections, of which near caches share one.
+// first reports whether this client has not yet answered that request; it remembers the last
+// ones. A requester counts connections, and the near caches of a client share one.
 func (h *hub) first(request string) bool {
 	h.answeredMu.Lock()
 	defer h.answeredMu.Unlock()

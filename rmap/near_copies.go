@@ -57,7 +57,7 @@ func newCopies[K comparable, V any](e *locking.Engine, cfg nearConfig, lanes *la
 	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(kept)}
 }
 
-// besideEntry is about what a copy takes beside its key and its value.
+// besideEntry estimates the bytes that a copy takes in addition to its key and its value.
 const besideEntry = 200
 
 // sizeOf returns what a copy counts where they are bounded by bytes; false: it is not kept.
@@ -194,8 +194,8 @@ func (c *tally) allHits() (sum int64) {
 	return sum
 }
 
-// report tells the observer what a near cache has done. No hit knows of it: whoever
-// hears that the server lives, or misses, looks whether it is due.
+// report tells the observer what a near cache has done. Hits do not do that: a miss, and the
+// receipt of a sign of life from the server, look whether a report is due.
 type report struct {
 	e    *locking.Engine
 	did  func() core.NearCounts // so far

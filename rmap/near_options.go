@@ -8,8 +8,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// A NearOption changes a [Near]. What cannot be used is an [ErrInvalidArgument] of each of
-// its operations.
+// A NearOption changes a [Near]. If an option is invalid, every operation of the near cache
+// returns [ErrInvalidArgument].
 type NearOption interface{ applyNear(*nearConfig) error }
 
 type nearConfig struct {
@@ -25,9 +25,9 @@ type nearOption func(*nearConfig) error
 
 func (o nearOption) applyNear(c *nearConfig) error { return o(c) }
 
-// WithMaxEntries bounds how many entries are kept; those go that are used least. Entries
-// beyond the bound go with the next operation.
-// The default is 10,000, the most 10 million. Beside [WithMaxBytes] it is an [ErrInvalidArgument].
+// WithMaxEntries bounds how many entries are kept; the least used are dropped. Entries
+// beyond the bound are dropped with the next operation. The default is 10,000, the most 10
+// million. Operations return [ErrInvalidArgument] if it is used together with [WithMaxBytes].
 func WithMaxEntries(n int) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.entries = n; n < 1 || n > 10_000_000 {
@@ -37,10 +37,10 @@ func WithMaxEntries(n int) NearOption {
 	})
 }
 
-// WithMaxBytes bounds the bytes of the entries that are kept, in place of their number; those
-// go that are used least. An entry counts as many bytes as its key and its value have in Redis,
-// and 200 for what is kept beside them. That takes an encoding of each value that is kept. A
-// value with a larger form in memory takes more. From 1,000 bytes to a terabyte.
+// WithMaxBytes bounds the bytes of the entries that are kept, in place of their number; the
+// least used are dropped. An entry counts as many bytes as its key and its value have in Redis,
+// and 200 more. That takes an encoding of each value that is kept. A value with a larger form in
+// memory takes more. n is from 1,000 bytes to a terabyte.
 func WithMaxBytes(n int64) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.bytes = n; n < 1000 || n > 1<<40 {
@@ -50,11 +50,12 @@ func WithMaxBytes(n int64) NearOption {
 	})
 }
 
-// WithMisses has it kept that there is no entry, for d at most: Get, GetMany and Has answer
-// so by themselves then. What ends a copy ends that, too: the entry is written, or any of the
-// map where it is tracked. Of a [Loading] beneath it is what the loader has said: an entry that
-// comes into the source alone is seen after d. Nothing of it is kept while the map has no
-// entries at all. Below a millisecond or above 100 years it is an [ErrInvalidArgument].
+// WithMisses also keeps that an entry does not exist, for d at most: Get, GetMany and Has then
+// report that without I/O. What drops a copy drops that, too: a write of the entry, or of any
+// entry of the map if the near cache is tracked. On top of a [Loading] it is the answer of the
+// loader: an entry that is added to the source alone is seen after d. Nothing of it is kept
+// while the map has no entries at all. Operations return [ErrInvalidArgument] if d is below a
+// millisecond or above 100 years.
 func WithMisses(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.misses = d
@@ -83,12 +84,12 @@ func WithMaxSilence(d time.Duration) NearOption {
 	})
 }
 
-// WithAnnounced has the near cache listen to what the writers of the map say, in
-// place of the server: only the entry that was written is dropped then. It is right
-// only if every writer says so: handles with [WithAnnounce], and Redisson's
-// RLocalCachedMap; not those of Redisson's RMap and RMapCache, redis-cli, or the end of a time to
-// live that these have set. The map that the near cache is made of needs
-// WithAnnounce, too, and without it this is an [ErrInvalidArgument].
+// WithAnnounced makes the near cache listen to the writers of the map, in place of the server:
+// only the entry that was written is dropped then. It is right only if every writer announces
+// its writes: handles with [WithAnnounce], and Redisson's RLocalCachedMap. Redisson's RMap and
+// RMapCache and redis-cli do not, nor does the expiry of a time to live that these have set.
+// Operations return [ErrInvalidArgument] if the map that the near cache is made of has no
+// WithAnnounce.
 func WithAnnounced() NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.announced = true

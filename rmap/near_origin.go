@@ -20,7 +20,7 @@ type origin struct {
 	armed atomic.Uint64 // the generation whose end will be told, and 1; 0: none
 	ends  atomic.Int64  // when the hash as a whole goes, in that generation
 	mono  atomic.Int64  // every change from before then has been told
-	wall  atomic.Int64  // likewise
+	wall  atomic.Int64  // the same
 	awake atomic.Int64  // when the wall clock was looked at, and had nothing to say
 	used  atomic.Bool   // since Used was called
 	muted atomic.Int64  // until when nothing may be kept

@@ -65,8 +65,8 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 	return there, w.m.failed("expire", err)
 }
 
-// ExpireAt is Expire at a time, by the clock of the server. A time that has passed ends the map at once. One that is
-// not after 1970, or is too far ahead, is an [ErrInvalidArgument].
+// ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the map at once. ExpireAt returns
+// [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {

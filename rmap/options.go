@@ -9,8 +9,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// A CacheOption changes a handle on a [Cache]. An invalid one, such as a codec of another
-// type, is an [ErrInvalidArgument] of each operation.
+// A CacheOption changes a handle on a [Cache]. If an option is invalid, such as a codec of
+// another type, every operation of the handle returns [ErrInvalidArgument].
 type CacheOption interface {
 	applyHandle(*config) error
 	forCache()
@@ -120,16 +120,15 @@ func WithValueCodec[V any](c codec.Codec[V]) Option {
 	})
 }
 
-// WithRequestIDs makes every write safe to send again, so that a lost reply is
-// no [ErrOutcomeUnknown] as long as the server answers again within the time that an
-// operation is sent again for: the server keeps the answer to a write until the
-// caller has it, 45 s at most, and gives it to a second send. A write is a
-// script call then, and a further command forgets its answer. While the slot of
-// the map moves, writes wait for its end.
+// WithRequestIDs makes every write safe to send again. The server keeps the answer to a write
+// until the caller has it, 45 s at most, and gives it to a second send. So a write does not
+// return [ErrOutcomeUnknown] after a lost reply, if the server answers again within the time
+// that an operation is sent again for. A write is a script call then, and a further command
+// deletes its answer. During a slot migration of the map, writes wait for its end.
 //
-// So a value that [Map.Take] or [Map.Swap] returns is not lost either that takes
-// longer on its way than a send has, 3 s for about 24 MB. Without request IDs that
-// is an ErrOutcomeUnknown, unless the client has read values of the map that were as long.
+// The value that [Map.Take] or [Map.Swap] returns is kept, too, if it takes longer on its way
+// than a send has, 3 s for about 24 MB. Without request IDs they return ErrOutcomeUnknown
+// then, unless the client has read values of the map that were as long.
 func WithRequestIDs() Option {
 	return option(func(c *config) error {
 		c.requestIDs = true
@@ -157,12 +156,12 @@ func WithEntryLock() MapOption {
 	})
 }
 
-// WithAnnounce has every write tell the near caches of the map what it changes, in
-// the step of the write: those of this library that are made with [WithAnnounced],
-// and Redisson's RLocalCachedMap. Whoever writes such a map needs it, with a near
-// cache of its own or without. It is for [Map], [TTLMap], [Sharded] and [Cache]. A write is a
-// script call then, of a Cache the one that sees to everything. A [Cache] also tells of what it evicts and sweeps: each
-// process that does so needs the option, also one that only listens ([Cache.Events]) or sets a bound. See the
+// WithAnnounce makes every write tell the near caches of the map what it changes, in the step of
+// the write: those of this library that are made with [WithAnnounced], and Redisson's
+// RLocalCachedMap. Every writer of such a map needs it, with a near cache of its own or without.
+// It is for [Map], [TTLMap], [Sharded] and [Cache]. A write is a script call then, of a Cache
+// its general script. A [Cache] also tells of what it evicts and sweeps. So a process that does
+// that needs the option, even if it only listens ([Cache.Events]) or sets a bound. See the
 // package's documentation for what Java hears of that.
 func WithAnnounce() MapOption {
 	return mapOption(func(c *config) error {
@@ -172,8 +171,8 @@ func WithAnnounce() MapOption {
 }
 
 // WithTTL sets the time to live of one entry, or as an option of the handle of every
-// entry that it writes. It is counted in whole milliseconds, rounded up; one
-// below a millisecond or above 100 years is an [ErrInvalidArgument].
+// entry that it writes. It is counted in whole milliseconds, rounded up. Operations return
+// [ErrInvalidArgument] if it is below a millisecond or above 100 years.
 //
 // WithTTL(0) makes the entry permanent, whatever the handle says and the entry has.
 func WithTTL(d time.Duration) TTLOption {

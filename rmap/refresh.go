@@ -23,9 +23,9 @@ func (l *Loading[K, V]) Refresh(ctx context.Context, k K) (v V, there bool, err 
 	return v, there, err
 }
 
-// LoadAll loads the entries of keys anew, whether they are there or not, and returns how
-// many of them there are. It is [Loading.Refresh] of each; as many as [Loading.GetMany] loads
-// go at a time. What cannot be loaded is the error beside the others.
+// LoadAll loads the entries of keys anew, whether they exist or not, and returns how many of
+// them exist. It is [Loading.Refresh] of each, as many at a time as [Loading.GetMany] loads. If
+// some cannot be loaded, LoadAll loads the others and returns an error.
 //
 // Cost and errors: those of Refresh, for each. Source: RMap.loadAll.
 func (l *Loading[K, V]) LoadAll(ctx context.Context, ks ...K) (n int64, err error) {

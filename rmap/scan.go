@@ -69,7 +69,7 @@ func (p *scanPage) fetch(read func(key string) (pair, error)) error {
 }
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server
-// does. It is for maps with text as keys, see [codec.Text]; of others it is an
+// does. It is for maps with text as keys, see [codec.Text]; on others the walk yields
 // [ErrInvalidArgument].
 func WithMatch(glob string) ScanOption {
 	return scanOption(func(c *scanConfig) error { c.match = glob; return nil })
@@ -96,11 +96,12 @@ type scanOption func(*scanConfig) error
 
 func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 
-// All walks the entries, in no order; those of a [Sharded] one shard after the other. An entry that is there throughout
-// comes at least once, perhaps twice. If the map moves to another server meanwhile, the walk
-// begins anew there. An entry that is written or removed meanwhile may come or not. Expired entries do not come. An
-// entry that does not decode is an [ErrDecode], and the walk goes on; another
-// error ends it. The walk holds nothing on the server, so it may be left at any time. It is no use of the entries of a [Cache].
+// All walks the entries, in no order; those of a [Sharded] one shard after the other. An entry
+// that exists throughout comes at least once, perhaps twice. If the map moves to another server
+// meanwhile, the walk begins anew there. An entry that is written or removed meanwhile may come
+// or not. Expired entries do not come. If an entry does not decode, All yields [ErrDecode] and
+// the walk continues; another error ends it. The walk holds nothing on the server, so it may be
+// left at any time. It does not count as a use of the entries of a [Cache].
 //
 // Cost: a script call, and if that is not all, an HSCAN for each 500 entries, followed by a
 // script call which asks the server who it is; of a Cache a script call for each 500. Of large entries fewer come at
@@ -184,7 +185,7 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned
 	}
 }
 
-// scanPart reports whether the walk goes on behind that hash.
+// scanPart reports whether the walk continues after that hash.
 func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, yield func(pair, error) bool) bool {
 	for w := begin(); ; {
 		var pairs []pair
@@ -232,8 +233,8 @@ func (p scanPage) count(c scanConfig) int {
 	return int(max(n, 1))
 }
 
-// expecting returns how a page is read behind this one: what is large goes by a connection of
-// its own, so that nothing waits behind a walk.
+// expecting returns how the next page is read. A large page is read on a connection of its own,
+// so that no other command waits for a walk.
 func (p scanPage) expecting(op send.Operation) send.Operation {
 	if p.bytes < mostPageBytes/4 {
 		return op
@@ -245,8 +246,8 @@ func (a asked) expecting(op send.Operation) send.Operation {
 	return scanPage{bytes: a.last}.expecting(op)
 }
 
-// step returns the next page. If it came from another server than the last one, as
-// behind a failover or a slot that has moved, it is the first one of that.
+// step returns the next page. If it came from another server than the last one, as after a
+// failover or a slot migration, it is the first page of that server.
 func (m *handle[K, V]) step(ctx context.Context, part store, w walk, c scanConfig) (walk, []pair, error) {
 	for {
 		p, err := m.page(ctx, part, asked{c, w.cursor, w.count, w.bytes})

@@ -80,7 +80,7 @@ func (s *sender) server(ctx context.Context) (string, error) {
 	return got.text, err
 }
 
-// serverOfAnswer is [sender.server] that went out behind something else.
+// serverOfAnswer is [sender.server] for an INFO that was sent together with another command.
 func serverOfAnswer(res rueidis.RedisResult) (string, error) {
 	msg, err := res.ToMessage()
 	if rueidis.IsRedisNil(err) {

@@ -13,9 +13,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// The name of a sharded map holds how many shards it has, as text, so that
-// whoever takes it for another number of them, or for another kind of map, is
-// told so and does not look for entries in the wrong place.
+// The name of a sharded map holds its number of shards, as text. A handle with another number,
+// or for another kind of map, gets an error in place of looking for entries in the wrong place.
 
 // shardCount is what a process has seen there.
 type shardCount struct {
@@ -25,8 +24,8 @@ type shardCount struct {
 	until time.Duration // it counts, see Engine.Mono
 }
 
-// shardsKey is the name of a map and whether who asks adds to it. Those who do not
-// ask by themselves, as the server may refuse what the others write.
+// shardsKey is the name of a map, and whether the caller adds to it. Callers that do not add
+// ask on their own, because the server may refuse what the others write.
 type shardsKey struct {
 	name string
 	adds bool

@@ -13,20 +13,20 @@ import (
 )
 
 // Sharded is a handle on the sharded map of one name: a map of n hashes that
-// spread over the slots of a cluster, and so over its servers. Which hash an entry
-// is in follows from its key. It is this library's alone: Redisson has none, and
-// what takes its name for that of another map is refused by the server.
+// spread over the slots of a cluster, and so over its servers. The key of an entry decides which
+// hash it is in. It is this library's alone: Redisson has none, and the server refuses commands
+// that take its name for that of another map.
 //
-// All handles on one name are made with the same n. The name holds it, and every
-// operation of a handle with another one is an [ErrInvalidArgument] that says both numbers;
-// a handle looks there again when it has not for a second. The number can be
-// changed only when nobody uses the map: [Sharded.Delete] it, wait a second, and
-// write it anew.
+// All handles on one name are made with the same n. The name holds it, and every operation of a
+// handle with another n returns [ErrInvalidArgument] with both numbers. A handle looks there
+// again when it has not for a second. The number can be changed only when no client uses the
+// map: [Sharded.Delete] it, wait a second, and write it anew.
 //
-// What is about one entry is as of a [Map]. What is about several is done in
+// An operation on one entry behaves as on a [Map]. An operation on several is done in
 // their hashes one by one, 32 of them at the same time, and is not of one moment.
 //
 // It holds nothing, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same map.
 // of handles on one name are the same map.
 type Sharded[K comparable, V any] struct {
 	common[K, V]
@@ -60,8 +60,8 @@ func NewSharded[K comparable, V any](c Client, name string, n int, opts ...MapOp
 func (m *Sharded[K, V]) Shards() int { return m.m.cfg.shards }
 
 // Delete deletes the map, shard by shard, and at last the number of them. It
-// reports whether there was one. After an error some shards may have gone, and the
-// number stands: call it again. What is written meanwhile may stay.
+// reports whether there was one. After an error some shards may be deleted, and the
+// number still be stored: call it again. Entries that are written meanwhile may stay.
 //
 // Cost: an UNLINK for each shard, and one more. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Delete(ctx context.Context) (bool, error) {
@@ -124,11 +124,11 @@ func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 
 // Rename gives the map another name, over a sharded map that has it and as many
 // shards, and reports whether there was one. The handle stays one on the old name.
-// On a cluster the shards of another name are in other slots: there it is an
-// [ErrInvalidArgument].
+// On a cluster Rename returns [ErrInvalidArgument], because the shards of another name are in
+// other slots.
 //
-// Cost: one script call, two exchanges before it, and a PTTL behind it; of a map that
-// is to go what [Sharded.Expire] does later. Wire: RENAME. Errors: as [Map.Put].
+// Cost: one script call, two exchanges before it, and a PTTL after it; of a map with a time to
+// live later what [Sharded.Expire] does. Wire: RENAME. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return m.under(ctx, "rename", to, true, renameScript, flag(false))
 }
@@ -139,9 +139,8 @@ func (m *Sharded[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 	return m.under(ctx, "rename", to, false, renameScript, flag(true))
 }
 
-// Copy copies the map under another name if nothing has that, as [Map.Copy] does, and
-// reports whether that is so and there is such a map. On a cluster it is an [ErrInvalidArgument],
-// as [Sharded.Rename] is.
+// Copy copies the map under another name if nothing has that name, as [Map.Copy] does, and
+// reports whether it did. On a cluster it returns [ErrInvalidArgument], as [Sharded.Rename] does.
 //
 // Cost and errors: as [Sharded.Rename]. Wire: COPY.
 func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
@@ -149,7 +148,7 @@ func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 }
 
 // ExpireAt does what [Sharded.Expire] does, at a time by the clock of this process: at once if that has
-// passed. One that is not after 1970, or is too far ahead, is an [ErrInvalidArgument].
+// passed. It returns [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
 func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
 	if _, err := send.Instant(at); err != nil {
 		return false, m.m.failed("expire", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// sharded is n hashes, of which an entry's key says which it is in.
+// sharded is n hashes. The key of an entry says which hash it is in.
 type sharded struct {
 	sender // of the name, which says how many there are
 	n      int
@@ -153,7 +153,7 @@ type split struct {
 	items [][]int // of each, the positions of its keys
 }
 
-// split sorts the keys of a list, of which every step-th text is one.
+// split sorts the keys of a list by shard. Every step-th text of the list is a key.
 func (s *sharded) split(texts []string, step int) (by split) {
 	place := map[int]int{}
 	for i := 0; i < len(texts); i += step {
@@ -169,7 +169,7 @@ func (s *sharded) split(texts []string, step int) (by split) {
 	return by
 }
 
-// pick returns what stands at those positions, and behind each of them.
+// pick returns the texts at those positions, each with the texts that belong to it.
 func pick(texts []string, items []int, step int) []string {
 	some := make([]string, 0, step*len(items))
 	for _, i := range items {

@@ -138,7 +138,7 @@ func (w *Writing[K, V]) followPlainly(ctx context.Context, k K, v V, verdict Ver
 	return w.m.Put(ctx, k, v, opts...)
 }
 
-// behind changes the map and queues the change for the store.
+// This is the write-behind mode: it changes the map and queues the change for the store.
 func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, on depends, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
 	if on != blind {
 		old, err = w.h.store.get(ctx, key)

@@ -92,9 +92,9 @@ func (m *TTLMap[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool
 	return m.m.peek(ctx, m.timed(), k)
 }
 
-// PeekMany is [TTLMap.Peek] of those of the keys that are there. What does not decode is
-// left out, and is the error beside the others. Cost: a script call for each 500 keys, or for as
-// many as have about 1 MB. Errors: as [Map.Get].
+// PeekMany is [TTLMap.Peek] of the keys that have entries. Values that do not decode are left
+// out; PeekMany then returns the others together with an error. Cost: a script call for each
+// 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
 func (m *TTLMap[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
 	return m.m.peekAll(ctx, m.timed(), ks)
 }

@@ -176,9 +176,8 @@ func (t *turn) once(ctx context.Context) (again bool, err error) {
 	return false, err
 }
 
-// outrunError is what became of a turn whose hold was lost when it had written:
-// who has the lock now may have read before that. The outcome is unknown, though
-// no reply was lost.
+// outrunError says that a turn lost its hold after it had written: the present holder of the
+// lock may have read before that. The outcome is unknown, though no reply was lost.
 type outrunError struct{ lost error }
 
 func (e *outrunError) Error() string {

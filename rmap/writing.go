@@ -35,35 +35,37 @@ type Writing[K comparable, V any] struct {
 // such as a database, by calls of write.
 //
 // Without an option it writes through: each change is made under the lock of its
-// entry, first to the store, as the only one of its call, and then to the map, also
-// if its caller has left meanwhile. An error of write, or its panic, changes nothing, and is the caller's. If the map
-// cannot be written then, the error says so: the store has the change already, and
-// the same may be done again. The entry is removed from the map then, as far as that
-// gets through, so that a [Loading] brings what the store has, also where the lock was
-// lost meanwhile. The map is written only
-// while the lock is held: a request that the network holds up changes nothing later. Those who change one entry wait for each other, in
-// the whole fleet; readers wait for nobody.
+// entry, first to the store, as the only one of its call, and then to the map. This is done even
+// if its caller has left meanwhile. If write returns an error or panics, nothing changes, and
+// the caller gets that. Changes of one entry wait for each other, in the whole fleet; readers do
+// not wait.
 //
-// With [WithBehind] it writes behind: the map is changed, and the change queued, in
-// one step on the server, and the caller goes on. One process of the fleet at a
-// time takes changes from the queue, in their order, and calls write with a batch: of
-// each key the last one. They leave the queue when write has returned without an
-// error; else they are tried again, after a pause that grows. So every change that
-// was acknowledged reaches the store at least once, and those of one key in order,
-// whatever process dies. Which process it is says a fenced lock; the context of
-// write ends with it, and carries its token ([fence.FromContext]): a store that
-// refuses older tokens is safe from a process that was paused. Any process with a
-// handle that is used takes part; if there is none, the queue waits in Redis.
+// If the map cannot be written then, the error says so: the store has the change already, and
+// the same may be done again. The entry is then removed from the map, if the server can be
+// reached, so that a [Loading] brings what the store has; also if the lock was lost meanwhile.
+// The map is written only while the lock is held: a request that the network delays changes
+// nothing later.
 //
-// What goes to the store is what is done by a Writing: what others do to the map,
-// Java too, does not, and neither do times to live. Every change of it goes there:
-// all operations that change an entry do so in both ways, and Clear removes entry
-// by entry. [Add] is an [ErrInvalidArgument]: use Compute. A Writing ends with its
-// [Writing.Close], or with nothing: one that is dropped leaves no trace when its
+// With [WithBehind] it writes behind: one step on the server changes the map and queues the
+// change, and the caller continues. One process of the fleet at a time takes changes from the
+// queue, in their order, and calls write with a batch: of each key the last change. Changes
+// leave the queue when write has returned without an error. Otherwise they are tried again,
+// after a pause that grows. So every change that was acknowledged reaches the store at least
+// once, and those of one key in order, whatever process dies.
+//
+// A fenced lock decides which process writes. The context of write ends with its hold, and
+// carries its token ([fence.FromContext]). A store that refuses older tokens is safe from a
+// process that was paused. Any process with a handle that is used takes part; if there is none,
+// the queue waits in Redis.
+//
+// Only changes by a Writing are written to the store: changes of the map by others, Java too,
+// are not, and neither are times to live. All operations that change an entry do so in both
+// modes, and Clear removes entry by entry. [Add] returns [ErrInvalidArgument]: use Compute. A
+// Writing need not be closed ([Writing.Close]): one that is dropped leaves no trace when its
 // changes are written.
 //
-// m of a Writing with WithBehind is a [Map], a [TTLMap] or a [Cache]: what is to
-// be on top of those, such as a [Loading], goes on top of the Writing. Where m announces its
+// With WithBehind m is a [Map], a [TTLMap] or a [Cache]: put what belongs on top of those, such
+// as a [Loading], on top of the Writing. If m announces its
 // writes, near caches are told in the step that changes the map and queues the change.
 func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
 	w := &Writing[K, V]{m: m, write: write}
@@ -169,22 +171,22 @@ func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
 	return w.m.Len(ctx)
 }
 
-// Put writes an entry, whatever was there, to the map and to the store.
+// Put writes an entry, whether it exists or not, to the map and to the store.
 //
-// Cost: through, the lock of the entry, the call of write, and one script call;
-// behind, one script call. Wire: behind, HSET or what a Cache writes, XADD
-// {name}:rueidisson_writes, and HSET {name}:rueidisson_pending. Errors: through, those of the lock, of write and of the
-// map's Put; behind, as the map's Put, and [ErrBacklog], see [WithBacklogWait]. Source:
-// RMap.fastPut with a MapWriter.
+// Cost: write-through, the lock of the entry, the call of write, and one script call;
+// write-behind, one script call. Wire: write-behind, HSET or what a Cache writes, XADD
+// {name}:rueidisson_writes, and HSET {name}:rueidisson_pending. Errors: write-through, those of
+// the lock, of write and of the map's Put; write-behind, as the map's Put, and [ErrBacklog], see
+// [WithBacklogWait]. Source: RMap.fastPut with a MapWriter.
 func (w *Writing[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	_, _, err := w.change(ctx, "put", k, opts, blind, func(value) (V, Verdict, error) { return v, Store, nil })
 	return err
 }
 
-// PutMany writes entries to the map and to the store: through, one behind the
-// other, each as [Writing.Put] does, or several by one call of write ([WithWriteMany]); behind, up to 500 in one script call. More than
-// [WithMaxBacklog] are taken when nothing is queued. After an error some may have been
-// written.
+// PutMany writes entries to the map and to the store. In write-through mode it writes one after
+// the other, each as [Writing.Put] does, or several by one call of write ([WithWriteMany]). In
+// write-behind mode one script call takes up to 500. More than [WithMaxBacklog] are taken when
+// nothing is queued. After an error some may have been written.
 func (w *Writing[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
 	err := w.usable("put many into")
 	if err == nil && w.cfg.many > 0 && !w.cfg.behind {
@@ -235,8 +237,8 @@ func (w *Writing[K, V]) queueAll(ctx context.Context, pairs []string, l lifetime
 	return count, err
 }
 
-// Swap writes an entry to the map and to the store, and returns what was there in
-// the map. Behind, that may take several script calls where others write, too.
+// Swap writes an entry to the map and to the store, and returns the value that it had in the
+// map. In write-behind mode that may take several script calls if others write, too.
 func (w *Writing[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	was, _, err := w.change(ctx, "swap", k, opts, reads, func(value) (V, Verdict, error) { return v, Store, nil })
 	return w.was(k, was, err)
@@ -253,8 +255,8 @@ func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) 
 }
 
 // Remove removes entries from the map and from the store, and returns how many
-// there were in the map. Changes of keys that are not in the map go to the store,
-// too. Through, it goes one by one, unless [WithWriteMany] says otherwise.
+// there were in the map. Removals of keys that are not in the map are written to the store,
+// too. In write-through mode they are written one by one, unless [WithWriteMany] says otherwise.
 func (w *Writing[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
 	if err = w.usable("remove from"); err != nil {
 		return 0, err
@@ -375,9 +377,9 @@ func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, t
 	return did, err
 }
 
-// Compute changes an entry of the map and of the store by a function of what is
-// there in the map; see [Map.Compute]. Through, f is called once, under the lock
-// of the entry. Behind, it is called again if others have written meanwhile.
+// Compute changes an entry of the map and of the store by a function of its value in the map;
+// see [Map.Compute]. In write-through mode f is called once, under the lock of the entry. In
+// write-behind mode f is called again if others have written meanwhile.
 func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if f == nil {
 		if err = w.usable("compute in"); err == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Close has no more changes made by this handle, and waits until those that are
-// queued when it is called were written, by any process. ctx ends the wait, and
-// its error says how much is left, which others write, or whoever comes next; or
-// another Close, which waits again. When it returns, write of this handle is not
-// called any more; a call that has not heeded for 100 ms that its context has
-// ended may go on. Of a Writing that writes through there is nothing to wait for.
-// What the server refuses for good ends it, too. The map and the client stay open. Other calls after Close are [ErrClosed].
+// Close refuses further changes by this handle, and waits until the changes that are queued
+// when it is called were written, by any process. When ctx ends, Close returns an error that
+// says how many are left. Other processes write them, or the next one that uses the map;
+// another Close waits again. After Close has returned, write of this handle is not called any
+// more. A call of write that has ignored the end of its context for 100 ms may still run. A
+// Writing that writes through has nothing to wait for. Close also ends when the server refuses
+// for good. The map and the client stay open. Other calls after Close return [ErrClosed].
 func (w *Writing[K, V]) Close(ctx context.Context) error {
 	if w.bad != nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 // taken, see [WithMaxBacklog] and [WithBacklogWait]. Nothing was changed.
 var ErrBacklog = errors.New("too many changes are queued for the store")
 
-// A WritingOption changes a [Writing]. What cannot be used is an [ErrInvalidArgument] of
-// each of its operations.
+// A WritingOption changes a [Writing]. If an option is invalid, every operation of the Writing
+// returns [ErrInvalidArgument].
 type WritingOption interface{ applyWriting(*writingConfig) error }
 
 // writingConfig is what the options of a Writing say.
@@ -57,10 +57,10 @@ func WithWriteDelay(d time.Duration) WritingOption {
 	})
 }
 
-// WithWriteTimeout sets how long one call of the writer may take: 30 s without it. The
-// writer's context ends then. Behind, the call counts as refused, and other processes
-// have their turn; the writer is not called again by this handle before it returns.
-// Below a millisecond or above a day it is an [ErrInvalidArgument].
+// WithWriteTimeout sets how long one call of the writer may take. The default is 30 s. The
+// context of the call ends then. In write-behind mode the call counts as refused, and other
+// processes have their turn; this handle does not call the writer again before it returns.
+// Operations return [ErrInvalidArgument] if d is below a millisecond or above a day.
 func WithWriteTimeout(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.timeout = d
@@ -71,13 +71,13 @@ func WithWriteTimeout(d time.Duration) WritingOption {
 	})
 }
 
-// WithMaxRetryTime gives changes up that the writer of this process has refused for d:
-// they are tried once more one by one, and what is refused then is dead, see
-// [Writing.Dead]. An outage of the store that takes longer costs changes: d is to be
-// longer. Without it they are tried for ever, and all behind them wait, but for those that
-// [Discard] says are of no use. A process that begins to try counts anew, and one whose
-// turn others have used, too. Below a millisecond or above 100 years it is an [ErrInvalidArgument].
-// It is for [WithBehind].
+// WithMaxRetryTime gives up changes that the writer of this process has refused for d. They are
+// tried once more one by one, and those that are refused then are dead, see [Writing.Dead]. An
+// outage of the store that takes longer costs changes: choose d longer than that. Without it
+// they are tried for ever. All later changes wait for them, except for those that
+// [Discard] says are of no use. A process that begins to try counts anew, and so does one whose
+// turn others have used. Operations return [ErrInvalidArgument] if d is below a millisecond or
+// above 100 years. It is for [WithBehind].
 func WithMaxRetryTime(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.retries = d
@@ -107,8 +107,8 @@ func WithOthersWriting() WritingOption {
 	})
 }
 
-// WithMaxBacklog sets how many changes may be queued, before writes are an
-// [ErrBacklog]: a million without it. It is for [WithBehind].
+// WithMaxBacklog sets how many changes may be queued, before writes return [ErrBacklog]. The
+// default is a million. It is for [WithBehind].
 func WithMaxBacklog(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.backlog = n
@@ -119,12 +119,12 @@ func WithMaxBacklog(n int) WritingOption {
 	})
 }
 
-// WithBacklogWait has writes wait for up to d while as many changes are queued as may be,
-// before they are an [ErrBacklog]. The context of the caller ends the wait, and so does
-// [Writing.Close], with an ErrBacklog that wraps the reason. One caller of the handle asks
-// the server at a time, each 50 ms at the latest; the others wait in line. [Writing.Redrive]
-// does not wait. Below a millisecond or above 100 years it is an [ErrInvalidArgument]. It is for
-// [WithBehind].
+// WithBacklogWait makes writes wait for up to d while the backlog is full, before they return
+// [ErrBacklog]. The wait also ends with the context of the caller or with [Writing.Close]; the
+// write then returns an ErrBacklog that wraps the reason. One caller of the handle asks the
+// server at a time, each 50 ms at the latest; the others wait in line. [Writing.Redrive] does
+// not wait. Operations return [ErrInvalidArgument] if d is below a millisecond or above 100
+// years. It is for [WithBehind].
 func WithBacklogWait(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.wait = d

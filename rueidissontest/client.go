@@ -16,16 +16,16 @@ func NewClient(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
 }
 
 // patience is for goroutines of the test that unlock when they see their holds'
-// contexts end. Only a test that leaves a hold behind waits for so long.
+// contexts end. Only a test that leaves a hold locked waits for so long.
 const patience = time.Second
 
-// NewClient returns a client on the server: what one process of a service has.
+// NewClient returns a client on the server: it stands for one process of a service.
 // It fails t if an option cannot be used.
 //
-// The client is closed when t ends. Holds that are not unlocked within a second
-// of that are logged and do not fail t, because leaving one behind may be the
-// very point, as in a crash. A test that wants to be sure that everything was
-// unlocked closes the client itself and looks at the error; closing it again
+// The client is closed when t ends. Holds that are not released within a second
+// after that are logged and do not fail t, because the test may want to leave one,
+// as a crash does. A test that wants to be sure that everything was
+// released closes the client itself and looks at the error; closing it again
 // does nothing.
 func (s *Server) NewClient(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()

@@ -20,12 +20,12 @@
 //
 // By default the server's clock is the machine's, and a lease of 200 ms is over
 // after 200 ms. [Server.Forward] jumps ahead. With [WithManualClock] the
-// server's clock does nothing else: it stands until it is moved.
+// server's clock does nothing else: it stays where it is until it is moved.
 //
 // Only the server can be moved. What that can show:
 //
-//   - What the next one finds after a holder has crashed: Forward past the lease,
-//     and the lock is free. Those who wait for it are woken and take it.
+//   - What the next client finds after a holder has crashed: Forward past the lease,
+//     and the lock is free. Its waiters are woken and acquire it.
 //   - How code takes the loss of a hold: Forward past the lease, and the server no
 //     longer knows it. The holder learns that when it unlocks, and else at its next
 //     renewal, which comes in the machine's time: within a third of the watchdog
@@ -33,15 +33,15 @@
 //     rueidisson.WithWatchdogTimeout(300*time.Millisecond). A hold with a fixed
 //     lease is not renewed, and learns it when it unlocks.
 //   - What has expired in a cache (rmap.Cache), and what is due in a delayed queue,
-//     which count in the clients' time: that of a client of NewClient goes with the
+//     which count in the clients' time: that of a client of NewClient moves with the
 //     server's.
 //   - Rules in server time, such as a rate limit's: a second passes in no time.
 //
 // What it cannot show: that a hold's context ends before the server gives the
 // lock away. That promise compares the two clocks, and Forward sets them apart
 // on purpose: between it and the next renewal the old holder still trusts what
-// another may have. Nor does time that stands still on the server stop the
-// client: a fixed lease of 50 ms ends for its holder after 50 ms, though the key
+// another may have. Nor does time that does not move on the server stop the
+// client: a fixed lease of 50 ms expires for its holder after 50 ms, though the key
 // stays until the clock is moved or the hold is unlocked. Tests of the promise
 // itself need a real server, or the default clock and real waiting.
 //

@@ -60,7 +60,7 @@ func NewServer(t testing.TB, opts ...Option) *Server {
 func (s *Server) Addr() string { return s.embedded.Addr() }
 
 // ClientOption returns how rueidis has to be told to talk to the server: for
-// rueidisson.New in code that connects by itself, or for a plain rueidis
+// rueidisson.New in code that connects on its own, or for a plain rueidis
 // client that prepares data or looks at the keys.
 func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientOption() }
 
@@ -68,10 +68,10 @@ func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientO
 func (s *Server) URL() string { return s.embedded.URL() }
 
 // Forward moves the server's clock on by d, at once. Keys whose time is over
-// then have expired for every later command. Whoever waits for a lock, for
-// permits, at a latch or a barrier, in the machine's time, is woken to look again, without waiting for the
-// try to be over. Entries of caches whose time is over are swept, and told of; elements of
-// delayed queues that are due are moved. Else the clients' own clocks do not move; see the package's documentation.
+// then have expired for every later command. Waiters for a lock, for
+// permits, at a latch or a barrier that wait in the machine's time are woken to look again, before their
+// try is over. Expired entries of caches are swept, with their events; elements of
+// delayed queues that are due are moved. Apart from that the clients' own clocks do not move; see the package's documentation.
 //
 // It panics if d is negative: Redis has no way back either.
 func (s *Server) Forward(d time.Duration) {

@@ -21,7 +21,7 @@ const (
 type amount struct {
 	n       int // messages of the last answer that was full, and of those before
 	longest int // bytes of the longest of late; 0: nobody knows
-	late    int // answers behind each other that did not come in time
+	late    int // answers in a row that did not come in time
 }
 
 // count returns how many messages to ask for.
@@ -63,7 +63,7 @@ func (a *amount) saw(entries []rueidis.XRangeEntry) {
 func (a *amount) missed() { a.n, a.late = max(a.n/2, 1), a.late+1 }
 
 // Exchanges under way on a connection have a megabyte together, so that none waits for long
-// behind the others.
+// for the others.
 const (
 	unit  = 32 << 10
 	units = 32

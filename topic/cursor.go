@@ -14,8 +14,8 @@ const (
 	silentFor   = 10 * time.Second
 )
 
-// listen has f visited when there is something behind what it was given. Where that is
-// refused, f is read every now and then.
+// listen has f visited when its topic has a message after those that it was given. If the server
+// refuses that, f is read every now and then.
 func (f *feed) listen() error {
 	f.mu.Lock()
 	waits := f.stop != nil || time.Now().Before(f.silent)

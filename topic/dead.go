@@ -22,9 +22,9 @@ type Dead[T any] struct {
 	Buried   time.Time
 }
 
-// Dead walks the messages that the name has put aside, the oldest first, 100 at a time. One
-// that does not decode is an [ErrDecode] beside what is known of it, and the walk goes on;
-// another error ends it.
+// Dead walks the dead letters of the name, the oldest first, 100 at a time. If one
+// does not decode, Dead yields [ErrDecode] with what is known of it, and continues;
+// another error ends the walk.
 //
 // Cost: one command for each 100. Wire: XRANGE rueidisson_stream_dead:{name}:<durable name>.
 // Errors: [ErrDecode]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.

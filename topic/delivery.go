@@ -26,10 +26,10 @@ type deliveryOption func(*delivering) error
 
 func (o deliveryOption) applyDelivery(c *delivering) error { return o(c) }
 
-// WithMaxAttempts sets after how many attempts a message that failed is put aside, see
+// WithMaxAttempts sets after how many failed attempts a message is a dead letter, see
 // [Durable.Dead]. Without it none is. An attempt without an outcome counts, too: its process
-// died, or stood still for longer than a watchdog timeout. So does what a process that died
-// had read beside it, and what was lost on its way to it.
+// died, or stood still for longer than a watchdog timeout. Other messages that a dead process
+// had read, or that were lost on their way to it, count an attempt, too.
 func WithMaxAttempts(n int) DeliveryOption {
 	return deliveryOption(func(c *delivering) error {
 		if c.attempts = int64(n); n < 1 {
@@ -39,9 +39,9 @@ func WithMaxAttempts(n int) DeliveryOption {
 	})
 }
 
-// WithBackoff sets how long a message waits behind an attempt that failed, which is 1 for the
-// first, but not longer than the watchdog timeout of the client. Without it that is a second,
-// and twice as long behind each further attempt. Where the process that failed has ended, it
+// WithBackoff sets how long a message waits after a failed attempt, but not longer than the
+// watchdog timeout of the client. The attempt is 1 for the first. The default is a second,
+// and twice as long after each further attempt. If the process that failed has exited, it
 // may be a second longer.
 func WithBackoff(f func(attempt int64) time.Duration) DeliveryOption {
 	return deliveryOption(func(c *delivering) error {
@@ -98,10 +98,10 @@ type Delivery[T any] struct {
 // acknowledged when all of them have done so, and comes again to all, or is put aside, if
 // one of them says so.
 //
-// Errors: those that do not end the loop are in [ReliableSubscription.Messages], and beside a message
-// that has had all its attempts and cannot be put aside, why: it is settled,
-// and comes again when its lease is over; [ErrInvalidArgument],
-// ctx's error and cause, [ErrClosed] and those of Redis do.
+// Errors: [ReliableSubscription.Messages] lists those that do not end the loop. If a message
+// has had all its attempts and cannot be put aside, the reason is yielded together with it: the
+// message is settled, and is redelivered when its lease is over. These end the loop:
+// [ErrInvalidArgument], ctx's error and cause, [ErrClosed] and those of Redis.
 func (d *Durable[T]) Deliveries(ctx context.Context, opts ...DeliveryOption) iter.Seq2[*Delivery[T], error] {
 	return func(yield func(*Delivery[T], error) bool) {
 		s, err := d.Listen(ctx)

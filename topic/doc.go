@@ -1,4 +1,4 @@
-// Package topic is messages for everybody who listens, typed, and shared with
+// Package topic sends messages to all subscribers, typed, and shared with
 // Redisson's topics.
 //
 //	prices := topic.New[Price](c, "prices")
@@ -11,29 +11,29 @@
 //
 // # Which one do I need
 //
-// A [Topic] reaches who listens at that moment, and nobody else: no message is
-// stored. A [PatternTopic] hears all topics whose names match a pattern. A
-// [ShardedTopic] is for a cluster with much to say: its messages stay within the
-// shard of its name, those of a Topic go to every node.
+// A [Topic] reaches the subscribers of that moment, and no others: no message is
+// stored. A [PatternTopic] receives the messages of all topics whose names match a pattern. A
+// [ShardedTopic] is for a cluster with many messages: its messages stay within the
+// shard of its name, while those of a Topic are sent to every node.
 //
 // A [ReliableTopic] keeps its messages until every subscriber has handled them: at
 // least once for each, across lost connections, and for a [Durable] name also across
-// times at which nobody is there.
+// times without a subscriber.
 //
 // # Listening
 //
 // A loop over Subscribe listens from its beginning to its end. [Topic.Listen]
-// returns a [Subscription] that stands already: what is published from then on
-// comes, however late the loop begins.
+// returns a [Subscription] that exists already: messages that are published from then on
+// arrive, however late the loop begins.
 //
-// All subscriptions of a client to a name are one of the server's, and all topics
+// All subscriptions of a client to a name share one of the server's, and all topics
 // of a client share one connection on each node (sharded ones another), opened for
-// the first and given back after the last. A message comes once over the wire, and
-// is decoded for each listener, who may change what it got. Nothing waits for a
-// listener: messages wait for it in a buffer, 256 of them unless [WithBuffer] says
-// otherwise, and when one more comes, the oldest goes.
+// the first and closed after the last. A message comes once over the wire, and
+// is decoded for each subscriber, which may change what it got. A publisher does not wait for a
+// subscriber: messages wait in a buffer, 256 of them unless [WithBuffer] says
+// otherwise, and when one more comes, the oldest is dropped.
 //
-// A loop is told what it did not get, by errors that do not end it. They wrap
+// A loop gets errors for what it did not get; they do not end it. They wrap
 // rueidisson.ErrNotice; any other error is the last element.
 //
 //	for p, err := range prices.Subscribe(ctx) {
@@ -50,8 +50,8 @@
 //		}
 //	}
 //
-// [WithStatus] tells of a subscription when it stands, is lost and is restored, also while no loop
-// reads. [PatternTopic.ActiveNames] lists the channels that somebody subscribes to.
+// [WithStatus] reports when a subscription begins, is lost and is restored, also while no loop
+// reads. [PatternTopic.ActiveNames] lists the channels that have subscribers.
 //
 // [ErrDisconnected] comes once when a subscription is lost: its connection was cut, its
 // server died or failed over, or its slot has moved. The client connects again on its own,
@@ -61,17 +61,19 @@
 //
 // # Reliable
 //
-// A process that subscribes to a [ReliableTopic] has a group on its stream, whoever
-// listens in it. A message is handled when the loop asks for the next one, and
-// acknowledged when every loop of the process has: then it is never sent to this
-// group again. One that was not comes again: to another loop of the process, or after
-// a lost connection. The process that dies loses nothing of a Durable name, whose
-// messages go to the next who listens, a watchdog timeout after its last word, which is
-// why all processes of a name need the same one; a group without a name dies with its process, and ten minutes after its last word it is
-// taken away. Whoever subscribes first gets what the topic still has.
+// A process that subscribes to a [ReliableTopic] has one group on its stream, for all its
+// loops. A message is handled when the loop asks for the next one, and acknowledged when
+// every loop of the process has handled it: then it is never sent to this group again. A message
+// that was not handled is redelivered: to another loop of the process, or after a lost
+// connection.
 //
-// A loop is told by an [ErrDisconnected] that the server is not reached, and by an [ErrReconnected] that it is
-// again. It misses no message in between.
+// A Durable name loses nothing when its process dies. Its messages are redelivered to the next
+// subscriber, a watchdog timeout after the process was last heard of; so all processes of a name
+// need the same timeout. A group without a name dies with its process, and is deleted ten
+// minutes after the process was last heard of. The first subscriber gets what the topic still has.
+//
+// A loop gets an [ErrDisconnected] when the server is not reached, and an [ErrReconnected] when
+// it is again. It misses no message in between.
 //
 //	for m, err := range orders.Durable("billing").Subscribe(ctx) {
 //		switch {
@@ -84,10 +86,10 @@
 //		}
 //	}
 //
-// [Durable.Deliveries] yields messages that carry their outcomes. One that fails comes again when its
-// backoff is over, holds up no other meanwhile, and is put aside behind its last attempt: [Durable.Dead] lists
-// those, [Durable.Redrive] has them come again, to that name only, [Durable.PurgeDead] deletes them. Continue
-// without an outcome is a [Delivery.Nack].
+// [Durable.Deliveries] yields messages that carry their outcomes. A message that fails is
+// redelivered when its backoff is over, and delays no other meanwhile. After its last attempt it
+// is a dead letter: [Durable.Dead] lists those, [Durable.Redrive] redelivers them, to that name
+// only, and [Durable.PurgeDead] deletes them. Continue without an outcome is a [Delivery.Nack].
 //
 //	for m, err := range orders.Durable("billing").Deliveries(ctx, topic.WithMaxAttempts(5)) {
 //		switch {
@@ -119,16 +121,20 @@
 // process reads no more until one of its loops asks for the next message. A message
 // that a loop has stays with it for as long as the process lives.
 //
-// A stream keeps what a group has not acknowledged, or not read, also a group that has
-// just died; [WithMaxLength] bounds that. With [WithFullPolicy] a Publish that would drop
-// what somebody has use for is refused instead. [Durable.Lag] is how far a name is behind. What it drops before a process of a Durable
-// name had it is counted, and the name is told by a [LaggedError]. What it drops while a
-// process has it is handled by that process, also where it waits for a loop that hangs;
-// what that process gives back unhandled, or has failed at, is counted, and what is lost with a process
-// that dies may be neither. A publish
-// happens once, however often the call had to be sent. A Java process that cleans up beside ours drops what was
-// delivered to one of our groups and not acknowledged: if that process dies then, its
-// messages are lost, as they would be to Java's.
+// A stream keeps what a group has not acknowledged, or not read, also for a group that has
+// just died; [WithMaxLength] bounds that. With [WithFullPolicy] a Publish is refused if it would
+// drop what a subscriber still needs. [Durable.Lag] returns how many messages a name has not
+// handled.
+//
+// Messages that the topic drops before a process of a Durable name had them are counted, and the
+// name gets a [LaggedError]. A process handles messages that are dropped while it has them,
+// even if they wait for a loop that hangs. If it gives them back unhandled, or has failed at
+// them, they are counted. Those that are lost with a process that dies may be neither. A publish
+// happens once, however often the call had to be sent.
+//
+// A Java process that cleans up next to ours drops messages that were delivered to one of our
+// groups and not acknowledged. If that process dies then, its messages are lost, as they would
+// be to Java's.
 //
 // # Shared with Java
 //
@@ -215,15 +221,16 @@
 // Its names on a cluster have no braces, or a well-formed first hash tag. The times are
 // of the clients' clocks, as Redisson's.
 //
-// One connection to each server reads all reliable topics of a client that are there. The
-// server announces on it which of them have changed, by CLIENT TRACKING. Those are read, and
-// no others: a message costs the same however many topics a client listens to. A topic of
-// which nothing is announced is read every second, and a client with more than a hundred
-// topics reads a hundred of them in a second. If the server does not announce changes, or has no room to remember what
-// it is to announce, a client reads up to a thousand topics in a second. A group that somebody has destroyed is found
-// gone by that, or with the next message. A Durable name is read every second.
-// A message is announced to each process that listens to its topic: of a Durable name all ask, and one
-// has it. One exchange brings 256 KB of a topic; a topic of longer messages is read by a
+// One connection to each server reads all reliable topics of a client. The server announces on
+// it which of them have changed, by CLIENT TRACKING. Only those are read: a message costs the
+// same however many topics a client listens to. A topic without announcements is read every
+// second, and a client with more than a hundred topics reads a hundred of them in a second. If
+// the server does not announce changes, or has no room to remember what to announce, a client
+// reads up to a thousand topics in a second. The deletion of a group by another client is found
+// by that, or with the next message. A Durable name is read every second.
+//
+// A message is announced to each process that listens to its topic: for a Durable name all ask,
+// and one gets it. One exchange brings 256 KB of a topic; a topic of longer messages is read by a
 // connection of its own.
 //
 // Where the client speaks RESP2, or its user is denied CLIENT TRACKING or PTTL, connections
@@ -233,6 +240,6 @@
 // the rest, see package queue. Where XREAD is denied, too,
 // topics are read every 50 ms.
 //
-// A topic that the server refuses to read, such as one of which an ACL knows nothing, holds
-// up no other, and is looked at again every second.
+// A topic that the server refuses to read, such as one that an ACL denies, delays no other, and
+// is tried again every second.
 package topic

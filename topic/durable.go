@@ -27,9 +27,9 @@ func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Listen subscribes under the name; see [ReliableTopic.Listen]. Close leaves the group
-// where it is. A message that a loop has then stays with it until it is done, for as long as its process lives. What a
-// process has that died is given to the others a watchdog
-// timeout later, or to whoever listens then.
+// where it is. A message that a loop has then stays with it until it is done, for as long as its
+// process lives. The messages of a process that has died are redelivered a watchdog timeout
+// later, to the others, or to the next subscriber of the name.
 func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
 	if d.bad != nil {
 		return nil, d.t.failed("listen to", d.bad)
@@ -37,8 +37,8 @@ func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], erro
 	return d.t.listen(ctx, d.name, true)
 }
 
-// Drop takes the name away, with what it has not handled. What it has put aside stays, see
-// [Durable.PurgeDead]. It reports whether it was there. Whoever listens under it makes it anew.
+// Drop deletes the name, with what it has not handled. Its dead letters stay, see
+// [Durable.PurgeDead]. It reports whether the name existed. The next subscriber under it makes it anew.
 func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 	if err = d.usable(ctx); err == nil {
 		there, err = send.Writing(d.t.h.e.Sender, ctx, func() (bool, error) {
@@ -57,8 +57,8 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 }
 
 // Lag returns how many messages of the topic the name has not handled: those that no process
-// of it was given, those that one has, and those that come again. It is 0 for a name that nobody has listened
-// under, since there is no group of it.
+// of it was given, those that one has, and those to be redelivered. It is 0 for a name without
+// a group, because it has had no subscriber.
 //
 // Cost: a command and a script call, and where the server does not know it, one for each 100
 // messages. Wire: XINFO GROUPS, XLEN, XRANGE. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed];
@@ -80,19 +80,21 @@ func (d *Durable[T]) Lag(ctx context.Context) (n int64, err error) {
 // IDAt returns the first ID that a message of a time may have, for [Durable.ReplayFrom].
 func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 10) + "-0" }
 
-// ReplayFrom has the name go on with the message of an ID, such as [Delivery.ID] or [IDAt], and
-// those behind it, whatever it was given: earlier messages come again, or messages that it has
-// not had are passed over. A name that nobody has listened under begins there.
+// ReplayFrom makes the name continue with the message of an ID, such as [Delivery.ID] or [IDAt],
+// and those after it, whatever it was given. Earlier messages are redelivered, or messages that
+// it has not had are skipped. A name that has had no subscriber yet begins there.
 //
-// A message from there on that a process has, or that waits until it comes again, is given out a second time, at its first
-// attempt. So call it while no process of the name is at work, or have handlers that bear that.
+// A message from that ID on that a process has, or that waits to be redelivered, is delivered a
+// second time, at its first attempt. So call it while no process of the name is at work, or have
+// handlers that bear that.
 //
-// A topic keeps what somebody has use for: what all its subscribers have handled is gone, and does
-// not come again. complete says whether the topic has all that was ever published from there
-// on, as far as the server can tell. Processes that listen get it within a second.
+// A topic keeps only what a subscriber needs: a message that all its subscribers have handled is
+// deleted, and is not redelivered. complete says whether the topic has all that was ever
+// published from that ID on, as far as the server can tell. Subscribed processes get the messages
+// within a second.
 //
 // Cost: one script call. Wire: XGROUP SETID, or XGROUP CREATE and ZADD {name}:timeout. Errors:
-// [ErrInvalidArgument] for what is no ID; [ErrOutcomeUnknown], which also ends a ctx that ends before the
+// [ErrInvalidArgument] for what is no ID; [ErrOutcomeUnknown], also if ctx ends before the
 // answer; ctx's error and cause; [ErrClosed]; those of Redis. Redisson has none.
 func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, err error) {
 	before := ""

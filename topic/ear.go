@@ -20,7 +20,7 @@ type ear struct {
 func (r *ear) poke() {
 	select {
 	case r.news <- struct{}{}:
-	default: // one is enough: whoever takes one looks whether there are more
+	default: // one is enough: the loop that takes it looks whether there are more
 	}
 }
 
@@ -96,7 +96,7 @@ func (r *ear) take() (s sound, some bool) {
 	return s, true
 }
 
-// close ends all loops, and returns what no loop has had, and how many messages were missed of which none was told.
+// close ends all loops. It returns the messages that no loop has had, and how many were missed and not reported to a loop.
 func (r *ear) close() (left []*entry, missed int64) {
 	r.with(func() {
 		left, missed = r.queue, r.missed

@@ -22,7 +22,7 @@ var (
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrFull is returned by [ReliableTopic.Publish] when the topic has [WithMaxLength]
-	// messages, somebody has use for all of them, and [WithFullPolicy] says [Refuse]. The
+	// messages, subscribers still need all of them, and [WithFullPolicy] says [Refuse]. The
 	// message was not appended. It is an answer, not a fault.
 	ErrFull = errors.New("full")
 
@@ -40,22 +40,22 @@ var (
 	ErrClosed = core.ErrClosed
 
 	// ErrDisconnected is yielded once when the connection of a subscription is lost. The
-	// client connects and subscribes again. The loop goes on.
+	// client connects and subscribes again. The loop continues.
 	ErrDisconnected = core.ErrDisconnected
 
 	// ErrReconnected is yielded once when a subscription is back after an
 	// [ErrDisconnected]. Except for a [ReliableTopic], the error also wraps
-	// [ErrInterrupted]. The loop goes on.
+	// [ErrInterrupted]. The loop continues.
 	ErrReconnected = core.ErrReconnected
 
 	// ErrInterrupted is yielded when a subscription is back, and messages may have been
-	// missed. The loop goes on.
+	// missed. The loop continues.
 	ErrInterrupted = errors.New("the subscription was interrupted, and messages may have been missed")
 )
 
 // LaggedError is yielded in the place of messages that were dropped, the oldest
-// first, since more had come than the buffer takes ([WithBuffer]), or for a [Durable]
-// name than the topic keeps ([WithMaxLength]). The loop goes on.
+// first. More had come than the buffer takes ([WithBuffer]), or for a [Durable]
+// name than the topic keeps ([WithMaxLength]). The loop continues.
 type LaggedError struct {
 	Name   string // of the topic
 	Missed int64  // messages
@@ -66,5 +66,5 @@ func (e *LaggedError) Error() string {
 	return fmt.Sprintf("listen to %q: the loop lags, and has missed %d messages", e.Name, e.Missed)
 }
 
-// Unwrap returns rueidisson.ErrNotice: the loop goes on.
+// Unwrap returns rueidisson.ErrNotice: the loop continues.
 func (e *LaggedError) Unwrap() error { return core.ErrNotice }

@@ -36,7 +36,7 @@ type entry struct {
 	tried   bool       // a loop was given it, this time
 	before  string     // the id that it had, if it was redriven
 	failed  *verdict   // what the worst of the loops has made of it
-	told    chan error // with one place, of who waits until the server knows that it is handled; or nil
+	told    chan error // with one place, for a waiter until the server knows that it is handled; or nil
 }
 
 // feed is a topic as this client reads it, in one group, for all ears.
@@ -59,7 +59,7 @@ type feed struct {
 	failed   bool // for good: nobody is to hear more of it
 	ears     []*ear
 	flight   map[string]*entry
-	owed     int64    // messages that were missed, of which nobody was told
+	owed     int64    // messages that were missed, not reported yet
 	acks     []string // of what is handled, in flight until the server knows
 	flushing bool
 	claim    bool      // what is pending has to be asked for
@@ -81,12 +81,12 @@ type feed struct {
 
 	// Of its visits.
 	sick     time.Time // until when it is left alone since it cannot be read
-	failures int       // visits behind each other that the server did not answer
+	failures int       // visits in a row that the server did not answer
 	more     bool      // the last answer was full
 	amount   amount    // of the next
 	untold   time.Time // until then it is not asked to have its changes announced, since the user may not
 	armed    time.Time // when it was
-	vain     int       // announcements behind each other that brought nothing
+	vain     int       // announcements in a row that brought nothing
 	bare     time.Time // until then its changes are not announced, as there were so many
 }
 
@@ -155,7 +155,7 @@ func (f *feed) lag(n int64) {
 	_ = f.forgo(untold) // Close waits for this goroutine
 }
 
-// owe notes messages that were missed, of which nobody was told: whoever listens next is. It is
+// owe notes messages that were missed and not reported to a loop: the next subscriber gets them reported. It is
 // under f.mu, and returns how many the server is still to count, since the client begins no goroutine any more.
 func (f *feed) owe(n int64) (untold int64) {
 	switch {

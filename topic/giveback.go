@@ -60,8 +60,8 @@ func (f *feed) unsettled() []*entry {
 	return all
 }
 
-// giveBack gives back what is in flight no more. What the topic has dropped nobody else
-// can have: it is missed, beside what is owed.
+// giveBack gives back what is in flight no more. No other process can get messages that the
+// topic has dropped: they are missed, in addition to what is owed.
 func (f *feed) giveBack(all []*entry, owed int64) error {
 	there, dropped := f.split(all, func(it *entry) bool { return it.dropped })
 	err := f.release(there) // at first, since others wait for it
@@ -89,7 +89,7 @@ func (f *feed) forgotten(dropped []*entry) int64 {
 	return int64(len(gone))
 }
 
-// split returns those of which is says no, and those of which it says yes; it is asked under f.mu.
+// split returns the entries for which is reports false, and those for which it reports true; it is called under f.mu.
 func (f *feed) split(all []*entry, is func(*entry) bool) (no, yes []*entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -33,7 +33,7 @@ type handle[T any] struct {
 	bad   error // what every operation returns, if the handle cannot be used
 }
 
-// newHandle checks what a handle is made with, and asks nobody.
+// newHandle checks the options of a handle, and does no I/O.
 func newHandle[T any](e *locking.Engine, kind, name string, on pubsub.Channel, opts []Option) handle[T] {
 	h := handle[T]{e: e, kind: kind, name: name, on: on}
 	cfg, err := resolve(opts)

@@ -86,7 +86,7 @@ func (b *inbox) lose() {
 func (b *inbox) poke() {
 	select {
 	case b.news <- struct{}{}:
-	default: // one is enough: whoever takes one looks whether there are more
+	default: // one is enough: the loop that takes it looks whether there are more
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 var errCrowded = errors.New("other long messages of the server are on their way")
 
-// large sends an exchange by a connection of its own. It takes a third of a lease at most, but for a send under way.
+// large sends an exchange by a connection of its own. It takes a third of a lease at most; only a send under way may take longer.
 func (f *feed) large(l *link, op send.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
 	if !l.large.TryAcquire(1) {
 		return msg, errCrowded
@@ -40,7 +40,7 @@ func (f *feed) large(l *link, op send.Operation, on, args []string) (msg rueidis
 	return got.RedisMessage, err
 }
 
-// holdsOn tends the feed now and then beside its visit, until over is called.
+// holdsOn tends the feed now and then during its visit, until over is called.
 func (f *feed) holdsOn() (over func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	hold := func() {

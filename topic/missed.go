@@ -16,8 +16,8 @@ func (f *feed) missing(n int64) core.Work {
 	return core.Work{Kind: "reliable topic", Name: f.of.key, Op: "count missed messages", Amount: n}
 }
 
-// forgo counts so many messages as missed, of which nobody was told. The client goes on with
-// what the server does not take; what it cannot go on with, it tells.
+// forgo counts n messages as missed that were not reported to a loop. The client repeats what the server
+// does not take, and reports what it cannot repeat.
 func (f *feed) forgo(n int64) error {
 	if n == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (f *feed) forgo(n int64) error {
 	return err
 }
 
-// undone tells of messages that a durable name has missed, of which it is not told.
+// undone reports messages that a durable name has missed, and that no subscriber of it learns of.
 func (f *feed) undone(n int64, why error) {
 	if f.durable && n > 0 {
 		f.h.e.LeftUndone(f.missing(n), why)

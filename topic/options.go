@@ -7,8 +7,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
-// An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrInvalidArgument] of each of its operations.
+// An Option changes a handle. If an option is invalid, such as a codec of another
+// type, every operation of the handle returns [ErrInvalidArgument].
 type Option interface{ applyHandle(*config) error }
 
 // A SubscribeOption changes one subscription.
@@ -56,10 +56,9 @@ func WithValueCodec[T any](v codec.Codec[T]) Option {
 const longestStream = 1 << 40
 
 // WithMaxLength bounds a reliable topic: a Publish keeps the last n messages, also
-// those that a subscriber has not handled, and forgets older ones. A [Durable] name
-// that misses some is told by a [LaggedError]. Without it a topic
-// keeps what somebody has use for, and all if nobody has subscribed. Other kinds keep
-// none.
+// those that a subscriber has not handled, and drops older ones. A [Durable] name
+// that misses some gets a [LaggedError]. Without it a topic keeps what a subscriber still needs,
+// and everything if it has no subscribers. Other kinds keep none.
 func WithMaxLength(n int64) Option {
 	return option(func(c *config) error {
 		if n < 1 || n > longestStream {
@@ -74,9 +73,9 @@ func WithMaxLength(n int64) Option {
 type FullPolicy int
 
 const (
-	// DropOldest drops the oldest messages, also such as a subscriber has use for.
+	// DropOldest drops the oldest messages, also those that a subscriber still needs.
 	DropOldest FullPolicy = iota
-	// Refuse drops what nobody has use for; beyond that Publish returns [ErrFull].
+	// Refuse drops messages that no subscriber needs; beyond that Publish returns [ErrFull].
 	Refuse
 )
 
@@ -93,9 +92,9 @@ func WithFullPolicy(p FullPolicy) Option {
 	})
 }
 
-// WithBuffer sets how many messages wait for a loop that is busy, 256 without it, and
-// a million at most. When one more comes, the oldest goes, and the loop is told by
-// a [LaggedError].
+// WithBuffer sets how many messages wait for a loop that is busy. The default is 256, and
+// the most a million. When one more comes, the oldest is dropped, and the loop gets a
+// [LaggedError].
 func WithBuffer(n int) SubscribeOption {
 	return subscribeOption(func(s *subscribing) error {
 		if n < 1 || n > mostBuffer {

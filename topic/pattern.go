@@ -16,7 +16,7 @@ import (
 // and \ takes the next for itself. The pattern is matched as it is with the names
 // in Redis: a name mapper maps neither. It is safe for concurrent use.
 //
-// The server compares every message that anybody publishes with every pattern: a
+// The server compares every published message with every pattern: a
 // few patterns are cheap, one for each of many objects is not.
 type PatternTopic[T any] struct{ h handle[T] }
 
@@ -35,9 +35,9 @@ type Message[T any] struct {
 // Pattern returns the pattern that the topic was made with.
 func (t *PatternTopic[T]) Pattern() string { return t.h.name }
 
-// ActiveNames returns the names, in Redis, of the channels that match the pattern and that somebody
-// subscribes to by name, in their order. They include those that this library and others use
-// for themselves. Who subscribes by a pattern is not in it.
+// ActiveNames returns the names, in Redis, of the channels that match the pattern and have
+// subscribers by name, in their order. They include those that this library and others use
+// for themselves. Subscribers by a pattern do not count.
 //
 // Cost: one command for each server, also of a cluster. Wire: PUBSUB CHANNELS. Errors: ctx's
 // error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis, also of one server of several.
@@ -88,5 +88,5 @@ func (t *PatternTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (
 	})
 }
 
-// CountListeners returns how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It does no I/O.
 func (t *PatternTopic[T]) CountListeners() int { return t.h.listeners() }

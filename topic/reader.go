@@ -21,12 +21,12 @@ const (
 	claimEvery = time.Second
 	// sickFor is how long a topic is left alone that the server refuses to read.
 	sickFor = time.Second
-	// lookEvery is how often a topic is read of which nothing is announced, but not more
+	// lookEvery is how often a topic without announcements is read, but not more
 	// than one of a client in lookEach: its group may have been destroyed, or its server
 	// cut off, without an announcement.
 	lookEvery = time.Second
 	lookEach  = 10 * time.Millisecond
-	// bareEach bounds how many topics of a client are read in a second of which nothing tells.
+	// bareEach bounds how many topics of a client are read in a second if nothing announces their changes.
 	bareEach = time.Millisecond
 	// lookGrid is what these times are rounded to: a client that wakes up for each of its
 	// topics needs ten times as much of a core as one that reads some together.
@@ -109,7 +109,7 @@ func (h *reliables) endAll() {
 func leaveAll(feeds []*feed) {
 	var silent error
 	for _, f := range feeds {
-		f.turn.Lock() // behind the visit that is under way
+		f.turn.Lock() // after the visit that is under way
 		f.mu.Lock()
 		ears := f.ears
 		f.mu.Unlock()
@@ -142,7 +142,7 @@ const (
 	again         // one does, and is to visit it once more
 )
 
-// post has a feed visited at once, or once more behind the visit that is under way.
+// post has a feed visited at once, or once more after the visit that is under way.
 func (f *feed) post() {
 	f.stageMu.Lock()
 	defer f.stageMu.Unlock()
@@ -177,8 +177,8 @@ func (h *reliables) wake(f *feed) {
 	}
 }
 
-// visit does what is due of a feed: it says that its subscriber lives, and reads what is
-// pending, and behind that what is new.
+// visit does what is due for a feed: it says that its subscriber lives, and reads pending
+// messages, and then new ones.
 func (f *feed) visit() {
 	f.stageMu.Lock()
 	f.stage = visited
@@ -297,7 +297,7 @@ func (f *feed) looksIn(now time.Time, read time.Duration) time.Duration {
 	return max(min(d, f.dues.Left()), time.Millisecond)
 }
 
-// read reads what is pending, and behind that what is new.
+// read reads pending messages, and then new ones.
 func (f *feed) read(now time.Time) error {
 	l, err := f.h.linkOf(f)
 	if err != nil {
@@ -319,7 +319,7 @@ func (f *feed) read(now time.Time) error {
 	return f.refused(l, now, err)
 }
 
-// readable reports whether new messages may come: behind those that are pending.
+// readable reports whether new messages may come: not before those that are pending.
 func (f *feed) readable() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -327,7 +327,7 @@ func (f *feed) readable() bool {
 }
 
 // readNew delivers what the group was not given yet. Before that it has the server announce
-// what comes behind it.
+// later messages.
 func (f *feed) readNew(l *link) error {
 	now := time.Now()
 	n := f.amount.count()
@@ -403,7 +403,7 @@ func (f *feed) isArmed(asked bool, armed []rueidis.RedisResult) (refused bool) {
 	return final(err)
 }
 
-// mostVain is how many announcements behind each other may bring nothing, soon after they were asked for.
+// mostVain is how many announcements in a row may bring nothing, soon after they were asked for.
 const mostVain = 3
 
 // announcedFor counts announcements that brought nothing: a server that has no room to remember what

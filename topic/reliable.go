@@ -48,17 +48,18 @@ func NewReliable[T any](c Client, name string, opts ...Option) *ReliableTopic[T]
 // Name returns the name that the topic was made with.
 func (t *ReliableTopic[T]) Name() string { return t.h.name }
 
-// Publish appends a message to the topic, and returns how many subscribers get it:
-// groups, of which a process that subscribes has one, and so has each [Durable] name. It
-// is kept until all of them have handled it, or, without any, for the first that
-// comes; see [WithMaxLength].
+// Publish appends a message to the topic, and returns how many subscribers get it. A subscriber
+// is a group: each process that subscribes has one, and so has each [Durable] name. The message
+// is kept until all of them have handled it. Without subscribers it is kept for the first one;
+// see [WithMaxLength].
 //
-// Calls of a process on one topic that come at the same time go out together, in
+// Calls of a process on one topic that come at the same time are sent together, in
 // their order. A message is appended once, however often the call has to be sent.
 //
 // Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
 // Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrInvalidArgument];
-// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message may be there, or come within
+// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message
+// may have been appended, or be appended within
 // a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
 func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
@@ -84,10 +85,10 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Listen subscribes. The first subscription of a client to the topic makes its
-// group, which gets all that the topic still has, and what comes; further ones share
-// it, and get what comes from then on. ctx bounds the wait. The last Close takes the
-// group away; one whose process died goes after ten minutes, and until then keeps
-// what it has not handled.
+// group, which gets all that the topic still has, and later messages. Further subscriptions share
+// it, and get messages from then on. ctx bounds the wait. The last Close deletes the
+// group. A group whose process died is deleted after ten minutes, and until then keeps
+// the messages that it has not handled.
 //
 // Cost: a script call; one connection to each server for all such topics of a client, see
 // the package's documentation; two commands when a topic has changed; a script call for
@@ -99,10 +100,10 @@ func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T]
 	return t.listen(ctx, t.r.group, false)
 }
 
-// Durable returns the subscriber of that name, of the whole fleet: it gets every message
-// also of times at which nobody listens for it, from its first Listen until its
-// Drop. Processes that listen under one name share its messages. The topic needs
-// [WithMaxLength], since a name that nobody uses any more would keep everything.
+// Durable returns the subscriber of that name, of the whole fleet: it gets every message from its
+// first Listen until its Drop, also those of times without a listening process. Processes that
+// listen under one name share its messages. The topic needs
+// [WithMaxLength], since a name that is not used any more would keep everything.
 func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 	d := &Durable[T]{t: t, name: name}
 	switch {
@@ -118,8 +119,8 @@ func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 
 const longestGroup = 256
 
-// Len returns how many messages the topic has that somebody has still use for, or that
-// nobody has subscribed to. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
+// Len returns how many messages the topic has that a subscriber still needs, or that have no
+// subscribers. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
 func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
@@ -141,8 +142,8 @@ func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err e
 	return n, t.failed("count subscribers of", err)
 }
 
-// CountListeners returns how many subscriptions without a name this client has. It asks
-// nobody. Source: RReliableTopic.countListeners.
+// CountListeners returns how many subscriptions without a name this client has. It does no
+// I/O. Source: RReliableTopic.countListeners.
 func (t *ReliableTopic[T]) CountListeners() int { return t.r.listeners(feedKey{t.of.key, t.r.group}) }
 
 func (h *reliables) listeners(k feedKey) int {
@@ -154,11 +155,12 @@ func (h *reliables) listeners(k feedKey) int {
 	return 0
 }
 
-// Delete removes the topic, its messages and all groups, and what those have put aside or
-// redriven. Who listens makes its group anew, and is told [ErrInterrupted]. It reports whether
-// there was one. What a name has put aside stays if that was dropped before, if the stream is gone
-// already, or if it does so at the same time. A key of another type is deleted, too. Cost: two commands, the
-// second of which is sent once. Wire: XINFO GROUPS, UNLINK. Source: RReliableTopic.delete.
+// Delete removes the topic, its messages and all groups, with their dead letters and redriven
+// messages. A subscriber makes its group anew, and gets [ErrInterrupted]. Delete reports whether
+// the topic existed. Dead letters of a name stay if the name was dropped before, if the stream is
+// deleted already, or if that happens at the same time. A key of another type is deleted, too.
+// Cost: two commands; the second is sent once. Wire: XINFO GROUPS, UNLINK. Source:
+// RReliableTopic.delete.
 func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = send.Writing(t.h.e.Sender, ctx, func() (bool, error) {
@@ -211,7 +213,7 @@ func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable boo
 		return nil, t.failed("listen to", err)
 	}
 	var alone atomic.Bool
-	r := &ear{news: make(chan struct{}, 1)} // whoever comes second, the caller that goes or the answer, leaves again
+	r := &ear{news: make(chan struct{}, 1)} // if both come, the answer and the end of the caller, the second one leaves again
 	f, err, answered := send.Await(t.h.e.Sender, ctx, 0, func() (*feed, error) {
 		f, err := t.r.enter(t.of, group, durable, r, &alone)
 		if err == nil && alone.Swap(true) {
@@ -241,7 +243,7 @@ func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.C
 	}
 }
 
-// ReliableSubscription is what came to one listener of a reliable topic. It stands
+// ReliableSubscription has the messages of one subscriber of a reliable topic. It lasts
 // until Close, or until the client closes. It is safe for concurrent use.
 type ReliableSubscription[T any] struct {
 	t    *ReliableTopic[T]
@@ -250,24 +252,24 @@ type ReliableSubscription[T any] struct {
 	once atomic.Bool
 }
 
-// Messages yields what came, in the order of the topic, and waits for more. A message
-// is handled when the loop asks for the next, also if Close was called meanwhile; one
-// with which the loop was left, by break, return or a panic, comes again, to the next loop, or to whoever listens
-// under the name next. There are errors that are in place of messages, and the loop
-// goes on. They wrap rueidisson.ErrNotice:
+// Messages yields messages in the order of the topic, and waits for more. A message
+// is handled when the loop asks for the next, also if Close was called meanwhile. If the loop is
+// left by break, return or a panic, its message is redelivered, to the next loop, or to the next
+// subscriber of the name. Some errors are yielded in place of messages, and the loop continues.
+// They wrap rueidisson.ErrNotice:
 //
-//   - a *[codec.DecodeError] for a message that is none of the topic's type; it is
+//   - *[codec.DecodeError] for a message that is not of the topic's type; it is
 //     handled like any other;
-//   - a *[LaggedError] for messages that a [Durable] name has missed, since they were
-//     more than [WithMaxLength] and were dropped before a process had them. Each is told once,
-//     and again only where the server does not say for 45 s whether it has noted that, or another
-//     process asks it before it has. What a subscription was not told when it ended is told to the
-//     next: the client goes on with that where the server refuses, and what Close cannot do is in
-//     its error;
-//   - an [ErrDisconnected] when the server is not reached, and an [ErrReconnected] when
+//   - *[LaggedError] for messages that a [Durable] name has missed: they were above
+//     [WithMaxLength] and were dropped before a process had them. Each is reported once. It is
+//     reported again only if the server does not say for 45 s whether it has noted the report,
+//     or if another process asks before it has. What a subscription has not reported when it
+//     ended is reported by the next. The client repeats that while the server refuses, and the
+//     error of Close has what it cannot do;
+//   - [ErrDisconnected] when the server is not reached, and [ErrReconnected] when
 //     it is again, once each; no message is missed in between;
-//   - an [ErrInterrupted] where the group was gone, by Delete, a failover or ten
-//     minutes of silence, and was made anew: it gets all that there is.
+//   - [ErrInterrupted] if the group was deleted, by Delete, a failover or ten
+//     minutes of silence, and was made anew: it gets all messages that the topic has.
 //
 // Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; that
 // of Redis for a key of another type. Close ends the loop without one. Several loops

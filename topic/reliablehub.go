@@ -57,9 +57,9 @@ const (
 	// consumer is the only one of each group, as Redisson's.
 	consumer = "consumer"
 
-	// flights is how many publishes on one topic may be under way; behind them are
-	// the flights of who joins or leaves, of who leaves since the client closes, and of
-	// what asks for messages that were missed, or counts them.
+	// flights is how many publishes on one topic may be under way. The flights after them are
+	// those of feeds that join or leave, of feeds that leave because the client closes, and of
+	// requests that ask for missed messages, or count them.
 	flights   = 4
 	joining   = flights
 	departing = flights + 1
@@ -95,7 +95,7 @@ type membership struct {
 	f    *feed
 	ear  *ear // that is to hear; nil: of a feed that leaves, or joins again
 	join bool
-	drop bool // take the group away, whoever listens
+	drop bool // delete the group, even if it has subscribers
 }
 
 // outcome is what became of it: 1 if the group was made, or was there.
@@ -104,7 +104,7 @@ type outcome struct {
 	err error
 }
 
-// member has a feed join, or leave, behind those who do already.
+// member makes a feed join, or leave, after those that already do.
 func (h *reliables) member(a membership) (int64, error) {
 	got, err := h.members.Do(context.Background(), a.f.of.key, a)
 	if err == nil {
@@ -244,8 +244,8 @@ func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error
 	return nil
 }
 
-// numbered has a script run once, under a lane: one of which nobody knows whether
-// it ran never runs later.
+// numbered has a script run once, under a lane: a run whose outcome is unknown never runs
+// later.
 func (h *reliables) numbered(of *stream, flight int, s *scripts.Script, more []string, args ...string) (int64, error) {
 	return send.Only(h.e.RunNumbered(of.lane, flight, s, of.key, more, args...))
 }
@@ -266,7 +266,7 @@ func (h *reliables) acknowledged(of *feed) error {
 	return err
 }
 
-// sendMembers has feeds of one topic join and leave their groups, one behind the
+// sendMembers makes feeds of one topic join and leave their groups, one after the
 // other.
 func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 	for _, c := range batch {

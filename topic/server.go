@@ -28,7 +28,7 @@ type server struct {
 	mu       sync.Mutex // is held while a connection is opened: the others wait for that one
 	link     *link      // nil: none was opened
 	ended    bool
-	failures int       // connections behind each other that were not opened
+	failures int       // connections in a row that were not opened
 	again    time.Time // when the next one is tried
 	why      error
 }
@@ -41,7 +41,7 @@ type link struct {
 	node   string
 	tracks bool                // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
 	id     string              // by which the server knows it; "": it does not say
-	room   *semaphore.Weighted // units of exchanges under way: whoever needs many is not passed by
+	room   *semaphore.Weighted // units of exchanges under way: an exchange that needs many is not overtaken
 	large  *semaphore.Weighted // exchanges by connections of their own
 	made   time.Time
 	dead   atomic.Bool

@@ -43,10 +43,10 @@ func (t *ShardedTopic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption
 }
 
 // Listen subscribes, and returns when the server has confirmed it; see
-// [Topic.Listen]. When the slot of the name moves, the subscription moves with it,
-// which is an [ErrDisconnected] and an [ErrReconnected].
+// [Topic.Listen]. In a slot migration of the name the subscription moves with it,
+// which yields [ErrDisconnected] and [ErrReconnected].
 //
-// Cost: as that of a Topic, on a connection beside that one. Wire: SSUBSCRIBE name.
+// Cost: as that of a Topic, on a connection in addition to that one. Wire: SSUBSCRIBE name.
 // Errors: those of Topic.Listen, and errors.ErrUnsupported. Source:
 // RShardedTopic.addListener.
 func (t *ShardedTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
@@ -62,6 +62,6 @@ func (t *ShardedTopic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, countSharded)
 }
 
-// CountListeners returns how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It does no I/O.
 // Source: RShardedTopic.countListeners.
 func (t *ShardedTopic[T]) CountListeners() int { return t.h.listeners() }

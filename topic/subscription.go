@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
-// Subscription is what came to one listener and waits for its reader. It stands
+// Subscription has the messages of one subscriber until they are read. It lasts
 // until Close, or until the client closes. It is safe for concurrent use.
 type Subscription[M any] struct {
 	e        *locking.Engine
@@ -46,7 +46,7 @@ func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption,
 	return s, nil
 }
 
-// watched is a subscription of which a program is told what becomes of it.
+// watched tells a program what happens to its subscription.
 type watched struct {
 	tell func(Status) // nil: nothing
 
@@ -102,13 +102,13 @@ func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], err
 	}
 }
 
-// Messages yields what came, in the order in which it was published, and waits for
-// more. There are errors that are in place of messages, and the loop goes on:
+// Messages yields messages in the order in which they were published, and waits for
+// more. Some errors are yielded in place of messages, and the loop continues:
 //
-//   - a *[LaggedError] where messages were dropped, since the buffer was full;
-//   - an [ErrDisconnected] when the connection is lost, and an [ErrReconnected] and
+//   - *[LaggedError] if messages were dropped, because the buffer was full;
+//   - [ErrDisconnected] when the connection is lost, and [ErrReconnected] with
 //     [ErrInterrupted] when it is back, once each;
-//   - a *[codec.DecodeError] for a message that is none of the topic's type.
+//   - *[codec.DecodeError] for a message that is not of the topic's type.
 //
 // Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed],
 // when the client was closed and all that had come was read. Close ends the loop

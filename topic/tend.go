@@ -267,7 +267,7 @@ func (f *feed) rejoin() {
 		for _, r := range f.ears {
 			r.with(func() { r.cut = true })
 		}
-	case err != nil && send.Permanent(err): // whoever listens anew finds out whether it can be read again
+	case err != nil && send.Permanent(err): // a new subscriber finds out whether it can be read again
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, r := range f.ears {

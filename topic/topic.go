@@ -48,9 +48,9 @@ func (t *Topic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.
 	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
 }
 
-// Listen subscribes, and returns when the server has confirmed it: what is
-// published from then on comes, also if nobody reads it yet. ctx bounds the wait,
-// not the subscription, which stands until its Close.
+// Listen subscribes, and returns when the server has confirmed it: messages that are
+// published from then on arrive, also if they are not read yet. ctx bounds the wait,
+// not the subscription, which lasts until its Close.
 //
 // Cost: a round trip for the first subscription of a client to the name, and
 // nothing for the others: they share it. All topics of a client share one
@@ -70,6 +70,6 @@ func (t *Topic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, count)
 }
 
-// CountListeners returns how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It does no I/O.
 // Source: RTopic.countListeners.
 func (t *Topic[T]) CountListeners() int { return t.h.listeners() }

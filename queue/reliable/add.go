@@ -26,10 +26,10 @@ const (
 // queue gives to no other: see [WithDelay], [WithAt], [WithPriority], [WithGroup],
 // [WithDedup], [WithUnique], [WithExpiry], [WithTimeout], [WithAttempts], [WithBackoff] and [WithHeader].
 //
-// Once Add has returned, the message is there until somebody has acknowledged it. It
+// Once Add has returned, the message is stored until it is acknowledged. It
 // is added once, however often the call has to be sent. Calls of a process that come
-// while others are on their way go out together, in their order. An Add whose ctx
-// ends is [ErrOutcomeUnknown]: the message is there, or never will be. Repeat it with a
+// while others are on their way are sent together, in their order. If ctx ends, Add returns
+// [ErrOutcomeUnknown]: the message was added, or never will be. Repeat it with a
 // dedup key.
 //
 // Cost: one script call for all that go together. Wire: see the package's
@@ -53,9 +53,9 @@ func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, e
 }
 
 // AddAll adds messages, all with the same options, in pieces of 1,000, or of a
-// megabyte, which are added as a whole each. The ids are in the order of the values.
-// An id of 0 is that of a message which was not added; the error then wraps what kept
-// the first of them away, and the pieces behind one that failed are not sent.
+// megabyte. Each piece is added as a whole. The ids are in the order of the values.
+// A message that was not added has the id 0. The error then wraps the reason of the first of
+// them, and the pieces after one that failed are not sent.
 // [WithDedup] and [WithUnique] are for single messages.
 //
 // Cost: one script call for each piece. Errors: as [Queue.Add].
@@ -158,7 +158,7 @@ func (a *adding) all() []item {
 type added struct {
 	first int64
 	codes string
-	other []int64 // of which the duplicates are, in their order
+	other []int64 // the ids that the duplicates repeat, in their order
 	err   error   // too few replicas have them
 }
 
@@ -225,8 +225,8 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	return nil
 }
 
-// contents returns the dedup keys of a batch, and how many messages there may be, with the
-// bodies behind the options of all, or each behind its own.
+// contents returns the dedup keys of a batch, and how many messages there may be. The options
+// come first, once for all bodies or before each body.
 func (h *hub) contents(batch []*addCall) (once, texts []string) {
 	n, like := 2, &batch[0].Ask.all()[0]
 	for _, c := range batch {
@@ -261,8 +261,7 @@ func (h *hub) contents(batch []*addCall) (once, texts []string) {
 	return once, texts
 }
 
-// append has add.lua run once: one of which nobody knows whether it ran never runs
-// later.
+// append has add.lua run once: a run whose outcome is unknown never runs later.
 func (h *hub) append(of *names, flight int, once, more []string) (first int64, codes string, others []int64, lacking, err error) {
 	for range 2 {
 		r := h.e.Request(of.lane, flight)

@@ -54,8 +54,8 @@ type DelayOption interface {
 	ReleaseOption
 }
 
-// WithDelay has a message wait for d before anybody gets it: one that is added, one whose
-// attempt has failed, or one that is given back. It is counted by the server's clock, in milliseconds.
+// WithDelay makes a message wait for d before it is delivered: one that is added, one whose
+// attempt has failed, or one that is given back. The server's clock counts it, in milliseconds.
 func WithDelay(d time.Duration) DelayOption { return delayOption(d) }
 
 type delayOption time.Duration
@@ -112,10 +112,10 @@ func WithPriority(n int) AddOption {
 	})
 }
 
-// WithGroup has the messages of a group handled one behind the other (several at once with [WithGroupInFlight]), in the order in
-// which they were added, retries included: the next is nobody's until the one before
-// was acknowledged, buried or removed. Delayed ones join their group when their time
-// has come. A group has 1 to 256 bytes without NUL.
+// WithGroup has the messages of a group handled one after the other (several at once with [WithGroupInFlight]), in the order in
+// which they were added, retries included. The next is not delivered until the one before
+// was acknowledged, buried or removed. Delayed messages join their group when they are due. A
+// group has 1 to 256 bytes without NUL.
 func WithGroup(group string) AddOption {
 	return addOption(func(p *putting) error {
 		p.group = group
@@ -145,8 +145,8 @@ func WithUnique(key string) AddOption {
 	})
 }
 
-// WithExpiry drops a message that nobody has got within d: it goes when its turn
-// comes, and is counted as expired. One that somebody has had does not expire.
+// WithExpiry drops a message that was not delivered within d: it is deleted when its turn
+// comes, and is counted as expired. A message that was delivered once does not expire.
 func WithExpiry(d time.Duration) AddOption {
 	return addOption(func(p *putting) error {
 		p.expiry = core.Millis(d)

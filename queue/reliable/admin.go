@@ -48,8 +48,8 @@ type Info struct {
 	// Progress is JSON: what [Message.SetProgress] has said last; nil: nothing.
 	Progress json.RawMessage
 
-	// Delivery and Owner are of a running message: the number that [Message.Delivery] has, and who has the message. They are
-	// zero if a version before this one has taken it. One that is done has the Delivery that was acknowledged.
+	// Delivery and Owner are those of a running message: the number that [Message.Delivery] has, and the client that holds the
+	// message. They are zero if an older version has taken it. A done message has the Delivery that was acknowledged.
 	Delivery int64
 	Owner    Owner
 }
@@ -128,8 +128,8 @@ func (q *Queue[T]) Find(ctx context.Context, id int64) (Info, error) {
 // pageSize is how many messages a script looks at.
 const pageSize = 100
 
-// Messages yields the messages in a state, in its order. What comes and goes meanwhile
-// may be passed over, or come twice. The first error is the last. Cost: one script call
+// Messages yields the messages in a state, in its order. Messages that enter or leave the state
+// meanwhile may be missed, or come twice. The first error is the last. Cost: one script call
 // for 100 messages, or a megabyte of bodies.
 func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
@@ -233,9 +233,9 @@ func (i *Info) options(text string) {
 	i.Unique, i.Group = fields[3][:n], fields[3][n:]
 }
 
-// Remove takes a message out that nobody has ever had. It is certain: nil says that nobody
-// has had it, and nobody will. [ErrTaken] says that somebody has it, or has had it, and
-// [ErrNotFound] that there is none of that id, or no more; nothing was changed then. See
+// Remove removes a message that was never delivered. It is certain: after nil no consumer
+// has had it, and none will. It returns [ErrTaken] if a consumer holds it, or has held it, and
+// [ErrNotFound] if no message has that id, or no longer; nothing was changed then. See
 // [Queue.Cancel] and [Queue.Purge].
 //
 // Cost: one script call. Errors: also ctx's error and cause; [ErrInvalidArgument]; [ErrOutcomeUnknown] if the
@@ -253,10 +253,11 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 	return q.failed("remove message "+decimal(id)+" of", err)
 }
 
-// Cancel takes a message out, whatever its state. Who has it is told: the message's contexts
-// end with [ErrCancelled], at once if the word gets through, and at the next renewal of the lease
-// if not; its ack is [ErrCancelled], or [ErrLost] long after. The error is [ErrNotFound] if there is none of that
-// id, or no more. Otherwise it is as [Queue.Remove].
+// Cancel removes a message, whatever its state. The client that holds it is notified. The
+// contexts of the message end with [ErrCancelled], at once if the notification arrives, and
+// otherwise at the next renewal of the lease. Its ack returns [ErrCancelled], or [ErrLost] long
+// after. Cancel returns [ErrNotFound] if no message has that id, or no longer. Other errors are
+// those of [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
 	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
 	if err == nil && n == 0 {
@@ -303,10 +304,10 @@ func (q *Queue[T]) RedriveAll(ctx context.Context) (n int64, err error) {
 	return n, q.failed("redrive messages of", err)
 }
 
-// Reschedule has a message that waits, ready or not, come at another time: [WithDelay] or
-// [WithAt]. One that is the first of its group stays that, and the others wait with it. Cost: one script call, which
+// Reschedule moves a waiting message, ready or not, to another time: [WithDelay] or
+// [WithAt]. A message that is the first of its group stays that, and the others wait with it. Cost: one script call, which
 // looks through the messages that are ready without a priority, and through the leases, unless it is delayed.
-// Errors: [ErrTaken] if somebody has the message; [ErrBuried]; [ErrNotFound]; otherwise as [Queue.Remove].
+// Errors: [ErrTaken] if a consumer holds the message; [ErrBuried]; [ErrNotFound]; otherwise as [Queue.Remove].
 func (q *Queue[T]) Reschedule(ctx context.Context, id int64, when TimeOption) error {
 	var p putting
 	err := error(nil)
@@ -327,8 +328,8 @@ func (q *Queue[T]) RunNow(ctx context.Context, id int64) error {
 	return q.failed("run message "+decimal(id)+" of", q.change(ctx, id, "", 0, 0))
 }
 
-// SetPriority gives a message another priority; see [WithPriority]. One that is ready goes to its
-// place by that, with 0 to the end. For one that somebody has, or that is delayed, it counts from when it is ready.
+// SetPriority gives a message another priority; see [WithPriority]. A ready message moves to the
+// place of that priority, with 0 to the end. For a message that is held or delayed it counts from when it is ready.
 // Cost: one script call, which looks through those that are ready without a priority. Errors: as
 // [Queue.Reschedule], without [ErrTaken].
 func (q *Queue[T]) SetPriority(ctx context.Context, id int64, priority int) error {
@@ -374,10 +375,10 @@ func decimals(ids []int64) (texts []string) {
 	return texts
 }
 
-// Pause has nothing be taken from the queue, by any process, for a time of d, or until
-// Resume if d is 0. Messages are still added, and what was taken is settled. What processes have
-// prefetched ([WithPrefetch]) does not begin later than a second after Pause has returned; it
-// goes back when a handler is free. Cost: one script call. Errors: as [Queue.Remove], without those of its own.
+// Pause stops all takes from the queue, by any process, for a time of d, or until
+// Resume if d is 0. Messages are still added, and messages that were taken are settled. Prefetched
+// messages ([WithPrefetch]) do not begin later than a second after Pause has returned; they are
+// put back when a handler is free. Cost: one script call. Errors: as [Queue.Remove], without those of its own.
 func (q *Queue[T]) Pause(ctx context.Context, d time.Duration) error {
 	var err error
 	if d != 0 {
@@ -395,9 +396,9 @@ func (q *Queue[T]) Resume(ctx context.Context) error {
 	return q.failed("resume", err)
 }
 
-// Delete takes the queue away, with all that it has and has counted. Its last id stays, so
-// that no number is given twice, and dedup keys stay for their time. Messages that somebody
-// has are lost to it. It reports whether there was one. Cost: one script call, sent once.
+// Delete deletes the queue, with all messages and counters. Its last id stays, so
+// that no number is given twice, and dedup keys stay for their time. Consumers lose the messages
+// that they hold. It reports whether the queue existed. Cost: one script call, sent once.
 // Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {

@@ -222,7 +222,7 @@ func (c *consumer) deal(all []*delivery) (spare []*delivery) {
 	return nil
 }
 
-// next returns who is to get a message. It goes behind the others.
+// next returns the taker that gets the next message, and puts it after the others.
 func (c *consumer) next() *taker {
 	for i, t := range c.takers {
 		if t.want > 0 {

@@ -188,10 +188,11 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 // pauseNotice is how long a consumer believes that its queue is not paused.
 const pauseNotice = 500 * time.Millisecond
 
-// begin tells the server that the handler is about to begin, before it does: should the
-// process die of it, the attempt counts, and those of messages that wait beside it do
-// not. One that has waited here asks whether the queue is paused, unless the server has
-// just said that it is not. begin is false if the message was lost meanwhile, or must not begin.
+// begin tells the server that the handler is about to begin, before it does. If the
+// process then dies, its attempt counts, and those of messages that wait in the process do not.
+// For a message that has waited here begin asks whether the queue is paused, unless the server
+// has just said that it is not. It returns false if the message was lost meanwhile, or must not
+// begin.
 func (d *delivery) begin(ctx context.Context, waited bool) bool {
 	at := d.c.flowed.Load()
 	if d.begun && (!waited || at > 0 && time.Since(d.c.h.began)-time.Duration(at) < pauseNotice) {

@@ -11,7 +11,7 @@ import (
 // as the codec writes it. Scripts never read it.
 const (
 	brief = 1 // the header is when the message was added, in six bytes: most are like that
-	whole = 2 // the header is MessagePack behind its length, a varint
+	whole = 2 // its length, a varint, and the header in MessagePack
 )
 
 // longestHeader bounds the header of an envelope, as that of an HTTP request.

@@ -25,13 +25,13 @@ var (
 	// of the other message.
 	ErrDuplicate = errors.New("duplicate")
 
-	// ErrLost says that a message was another's by the time at which it was settled, or
-	// may be any moment: its lease ran out, or somebody took it away. The work may be
-	// done again by the next who gets it.
+	// ErrLost says that a message was held by another process when it was settled, or
+	// may be any moment: its lease expired, or it was taken away. The work may be
+	// done again by the next consumer that gets it.
 	ErrLost = core.ErrLost
 
 	// ErrSettled is returned by the second Ack, Nack or Release of a message, and is the
-	// cause of its contexts behind the first.
+	// cause of its contexts after the first.
 	ErrSettled = errors.New("the message was settled before")
 
 	// ErrDetached is the cause of the contexts of a message after its [Message.Detach]. It wraps [ErrSettled].
@@ -41,7 +41,7 @@ var (
 	// [WithTimeout] allows. The attempt has failed then.
 	ErrTimeout = errors.New("the attempt took too long")
 
-	// ErrCancelled is the cause of the contexts of a message that somebody has taken out by
+	// ErrCancelled is the cause of the contexts of a message that was removed by
 	// [Queue.Cancel]. It wraps [ErrLost].
 	ErrCancelled = fmt.Errorf("%w: the message was cancelled", core.ErrLost)
 
@@ -49,9 +49,9 @@ var (
 	// expired or removed.
 	ErrNotFound = errors.New("no such message")
 
-	// ErrTaken is returned by [Queue.Remove] for a message that somebody has, or has had, and by
-	// [Queue.Reschedule] for one that somebody has.
-	ErrTaken = errors.New("somebody has the message, or has had it")
+	// ErrTaken is returned by [Queue.Remove] for a message that a consumer holds, or has held, and by
+	// [Queue.Reschedule] for one that a consumer holds.
+	ErrTaken = errors.New("a consumer holds the message, or has held it")
 
 	// ErrPending is returned by [Queue.Result] for a message that is not done yet.
 	ErrPending = errors.New("the message is not done yet")
@@ -69,8 +69,8 @@ var (
 	ErrInvalidArgument = core.ErrInvalidArgument
 
 	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, so that an Add may or may not have added
-	// its message: see [Queue.Add]. An Ack with this error goes on until the server has
-	// answered or the lease has ended.
+	// its message: see [Queue.Add]. An Ack with this error is repeated until the server has
+	// answered or the lease has expired.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrDecode says that a message is none of the queue's type: another codec wrote
@@ -82,8 +82,8 @@ var (
 	ErrClosed = core.ErrClosed
 )
 
-// DuplicateError is the [ErrDuplicate] of an Add. Who has repeated an Add of which nobody
-// knew the outcome can [Queue.Await] the result of the message that it has added before.
+// DuplicateError wraps [ErrDuplicate] of an Add. A caller that has repeated an Add with an
+// unknown outcome can [Queue.Await] the result of the message that it has added before.
 type DuplicateError struct {
 	ID int64 // of the message that has the key; it may be done by now
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
-// Message is a message that this process has: what [Queue.Receive] returns, and Ack,
-// Nack or Release ends. It belongs to whoever has it, not to a goroutine; all methods
-// may be called from any goroutine.
+// Message is a message that this process holds: [Queue.Receive] returns it, and Ack,
+// Nack or Release settles it. It belongs to no goroutine; all methods may be called from any.
 //
 // Until it is settled its lease is renewed. It is trusted as a lock's hold is, see
-// package lock: when renewals have failed for so long that the server might give the
-// message to another, it is lost first.
+// package lock: when renewals have failed for so long that the server might redeliver the
+// message, it is lost first.
 type Message[T any] struct {
 	// Value is what was added.
 	Value T
@@ -32,7 +31,7 @@ type Message[T any] struct {
 	// grows with each one, of any message. So ID and Delivery are a fencing pair: a store
 	// that keeps the last Delivery of an ID can refuse writes of an older one. A queue that
 	// a failover made forget deliveries does not give their numbers again, as long as the
-	// new master's clock is not behind the old one's by more than the failover took.
+	// new master's clock is not later than the old one's by more than the failover took.
 	Delivery int64
 	// Header is what [WithHeader] has given; nil: nothing.
 	Header map[string]string
@@ -43,10 +42,10 @@ type Message[T any] struct {
 	d *delivery
 }
 
-// Err returns nil while the message may be trusted to be this process's, and else why it
-// ended: [ErrLost], [ErrSettled], [ErrTimeout], [ErrCancelled] or [ErrClosed]. It compares the clocks at
-// each call, so it says so at once in a process that was paused past its lease. It asks
-// nobody.
+// Err returns nil while the message may be trusted to be held by this process, and otherwise why
+// it ended: [ErrLost], [ErrSettled], [ErrTimeout], [ErrCancelled] or [ErrClosed]. It compares the
+// clocks at each call, so it reports at once that a process was paused past its lease. It does
+// no I/O.
 func (m *Message[T]) Err() error { return m.d.Err() }
 
 // Context returns a child of parent for the work on the message. It ends when the
@@ -66,23 +65,22 @@ func (m *Message[T]) Context(parent context.Context) context.Context {
 	return c
 }
 
-// Ack says that the message is done: it goes, and the next of its group is ready. Ack
-// runs to its end on a cancelled ctx, of which it takes the values only, and for as
-// long as sending takes: a few seconds at most if the server is silent.
+// Ack acknowledges the message: it is deleted, and the next of its group is ready. Ack also runs
+// to its end if ctx is cancelled; it takes only the values of ctx. It takes as long as sending
+// takes: a few seconds at most if the server is silent.
 //
-// Cost: one script call, shared with what else this process says and takes of the
-// queue. Errors: [ErrLost] if somebody else may have, or have had, the message, so that
+// Cost: one script call, shared with other settlements and takes of this process on the
+// queue. Errors: [ErrLost] if another process may hold, or have held, the message, so that
 // the work may be done again; [ErrSettled] if it was settled before; [ErrTimeout];
-// [ErrOutcomeUnknown] if no answer came: the client goes on saying it until the server has
-// answered or the lease has ended; [ErrClosed]; [ErrInvalidArgument].
+// [ErrOutcomeUnknown] if no answer came: the client repeats the ack until the server has
+// answered or the lease has expired; [ErrClosed]; [ErrInvalidArgument].
 func (m *Message[T]) Ack(ctx context.Context) error {
 	return m.failed("acknowledge", m.d.settle(ctx, &settle{}))
 }
 
-// Nack says that the attempt has failed, for a cause of which the queue keeps up to a
-// kilobyte of text. The message is tried again after the wait of [WithBackoff], or of
-// [WithDelay]; or is buried, if that was its last attempt. Otherwise it is as
-// [Message.Ack].
+// Nack says that the attempt has failed. The queue keeps up to a kilobyte of the text of cause.
+// The message is redelivered after the wait of [WithBackoff], or of [WithDelay]; or it is
+// buried, if that was its last attempt. Otherwise it is as [Message.Ack].
 func (m *Message[T]) Nack(ctx context.Context, cause error, opts ...NackOption) error {
 	s, err := nackOf(cause, opts)
 	if err == nil {
@@ -122,7 +120,7 @@ type NackOption interface{ applyNack(*nacking) error }
 type nacking struct{ delay time.Duration } // below 0: the backoff's
 
 // Release gives the message back, as if this process had never had it: the attempt does not
-// count. It goes to the front of what is ready and is taken again at once, or waits for
+// count. It is put at the front of the ready messages and is taken again at once, or waits for
 // [WithDelay] first; in a group the messages after it wait, too. Otherwise it is as [Message.Ack].
 func (m *Message[T]) Release(ctx context.Context, opts ...ReleaseOption) error {
 	s, err := releaseOf(opts)
@@ -207,9 +205,9 @@ func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 // longestProgress is how much of a progress the queue keeps.
 const longestProgress = 4096
 
-// SetProgress says how far the work on the message is, for [Queue.Find] and [Queue.Messages]. The progress is
-// written as JSON, of at most 4 kB. It stays with the message also for its next attempts, until another is set, and goes
-// with it. Only the consumer that has the message can set it.
+// SetProgress stores how far the work on the message is, for [Queue.Find] and [Queue.Messages]. The progress is
+// written as JSON, of at most 4 kB. It stays with the message also for its next attempts, until another is set, and is
+// deleted with it. Only the consumer that holds the message can set it.
 //
 // Cost: one script call. Errors: [ErrLost] if the message is not in this delivery any more, and the other
 // errors of [Message.Err], before anything is sent; ctx's error and cause; [ErrInvalidArgument] for what is no JSON or too

@@ -16,8 +16,8 @@ const (
 	mostCapacity   = 1 << 40
 )
 
-// An Option changes a handle. What cannot be used, such as a codec of another
-// type, is an [ErrInvalidArgument] of each of its operations.
+// An Option changes a handle. If an option is invalid, such as a codec of another
+// type, every operation of the handle returns [ErrInvalidArgument].
 type Option interface{ applyHandle(*config) error }
 
 // config is what the options of a handle say.
@@ -105,11 +105,11 @@ func WithMaxBody(n int) Option {
 	})
 }
 
-// WithDeadLimit keeps at most n dead messages, each for a time of d. Without it that
-// is 10,000 and 30 days. Some go whenever a consumer buries another or keeps the time: those that are
-// too old, and of too many first those that a handler of [Queue.Dead] has had and is to have again later, then
-// the oldest. The time of a message that such a handler has failed begins anew when it may have it again, so that one which
-// is failed again and again goes by the number alone. It is one of the [Terms] of the queue.
+// WithDeadLimit keeps at most n dead letters, each for a time of d. The default
+// is 10,000 and 30 days. Some are deleted whenever a consumer buries another or keeps the time: those that are
+// too old, and above n first those that [Queue.Dead] has delivered and is to redeliver later, then
+// the oldest. The time of a message that a handler of them has failed begins anew when it may be redelivered. So one that
+// fails again and again is deleted by the number alone. It is one of the [Terms] of the queue.
 func WithDeadLimit(n int, d time.Duration) Option {
 	return option(func(c *config) error {
 		c.terms.DeadLimit, c.terms.DeadAge = n, d
@@ -203,9 +203,9 @@ type BackoffOption interface {
 // after each further one, at most ten minutes, a tenth more or less.
 //
 // It is one of the [Terms] of the queue, which keeps the waits after the first 32 attempts; further
-// attempts wait as the 32nd does. So the function is asked when the option is used, and has
-// to give the same wait for the same attempt each time: [ErrInvalidArgument] if it does not. Where it
-// panics, that is logged, and the default stands in. A lease that ran out makes a message
+// attempts wait as the 32nd does. So the function is called when the option is used, and has
+// to return the same wait for the same attempt each time: [ErrInvalidArgument] if it does not. If it
+// panics, that is logged, and the default is used. An expired lease makes a message
 // wait from its second attempt on, as after the attempt before.
 func WithBackoff(backoff func(attempt int) time.Duration) BackoffOption {
 	return backoffOption(backoff)

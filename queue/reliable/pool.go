@@ -142,7 +142,7 @@ func (p *pool) collects(s *source) error {
 	}
 	got, err := s.c.take(s.t)
 	if s.c.filled(s.t) {
-		s.waits = false // whoever got all that it asked for is not told of more
+		s.waits = false // a source that got all that it asked for is not told of more
 	}
 	p.hand(s, got)
 	if err = s.c.lasting(err); err != nil {

@@ -16,7 +16,7 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Queue is a queue whose messages are kept until somebody has acknowledged them; see
+// Queue is a queue whose messages are kept until they are acknowledged; see
 // the package's documentation. It holds nothing, so any number of goroutines may use
 // it.
 type Queue[T any] struct {
@@ -49,24 +49,24 @@ func New[T any](c Client, name string, opts ...Option) *Queue[T] {
 // Name returns the name that the queue was made with.
 func (q *Queue[T]) Name() string { return q.name }
 
-// Dead returns a handle on the same queue that takes the messages which are dead, the one that was buried
-// first before the others: [Queue.Receive], [Queue.ReceiveN], [Queue.Poll], [Queue.Consume], [Queue.Serve] and
-// [Queue.ServeBatch] of it. Its other methods are those of the queue.
+// Dead returns a handle on the same queue that takes its dead letters, in the order in which they were
+// buried: [Queue.Receive], [Queue.ReceiveN], [Queue.Poll], [Queue.Consume], [Queue.Serve] and
+// [Queue.ServeBatch] take them. Its other methods are those of the queue.
 //
-// Whoever takes a dead message has it under a lease, as any other. Meanwhile it is [Running]: [Queue.Redrive],
+// A consumer holds a dead letter under a lease, as any message. Meanwhile it is [Running]: [Queue.Redrive],
 // [Queue.Purge] and the bound of [WithDeadLimit] leave it alone. Its Attempt is the next one. It ends in one of
 // these ways:
-//   - [Message.Ack], or a handler that returns nil: it is gone.
-//   - [Message.Nack], a handler that returns an error, [Discard], [WithTimeout] or a lease that ran out: it stays
-//     dead, with the new cause. Dead gives it again after the backoff of that attempt. Until then it is among the first to go
-//     where there are more of the dead than [WithDeadLimit] says.
-//   - [Message.Nack] with [WithDelay], or [RetryIn]: it is tried again by the consumers of the queue, after
-//     that time, as after [Queue.Redrive]. One whose unique key another message has by now stays dead.
-//   - [Message.Release], or [Snooze]: it stays dead, at its place, or Dead gives it again after the delay. The
+//   - [Message.Ack], or a handler that returns nil: it is deleted.
+//   - [Message.Nack], a handler that returns an error, [Discard], [WithTimeout] or an expired lease: it stays
+//     dead, with the new cause. Dead redelivers it after the backoff of that attempt. Until then it is among the first to be
+//     deleted if there are more than [WithDeadLimit] says.
+//   - [Message.Nack] with [WithDelay], or [RetryIn]: the consumers of the queue get it after
+//     that time, as after [Queue.Redrive]. It stays dead if another message has its unique key by now.
+//   - [Message.Release], or [Snooze]: it stays dead, at its place, or Dead redelivers it after the delay. The
 //     attempt does not count.
 //
-// A message comes to a handler of the dead at most five seconds after it was buried. [Queue.Pause] and [WithMaxInFlight]
-// hold for the dead, too. Cost: each process that waits looks every five seconds.
+// A handler of dead letters gets a message at most five seconds after it was buried. [Queue.Pause] and [WithMaxInFlight]
+// hold for dead letters, too. Cost: each process that waits looks every five seconds.
 func (q *Queue[T]) Dead() *Queue[T] {
 	d := *q
 	d.cfg.dead = true
@@ -96,7 +96,7 @@ type names struct {
 	wake  string   // what the channels of those who wait begin with
 	done  string   // channel of results
 
-	cancelled string // channel of what was taken from who has it
+	cancelled string // channel of cancelled messages that a client held
 }
 
 func newNames(e *locking.Engine, mapped string) *names {

@@ -8,16 +8,16 @@ import (
 
 )
 
-// Receive waits for a message, and takes it for as long as this process lives, or until
-// it is settled; see [Message]. Those who wait in a process are served in turns. What
-// a wait that was given up may have taken goes to the next who waits, or back, untried.
+// Receive waits for a message, and holds it for as long as this process lives, or until
+// it is settled; see [Message]. The waiters of a process are served in turns. A message that
+// was taken for a waiter that has left is given to the next waiter, or put back, untried.
 //
 // The wait ends with ctx. It bears an outage of the server for a watchdog timeout.
 //
-// Cost: one script call, shared with what else this process says and takes of the
-// queue, and another one for a further attempt beside a [Queue.Serve] of this client;
-// while nothing is there, one every five seconds, and one connection for all
-// subscriptions of the client. Errors: ctx's error and cause; [ErrOtherTerms]; [ErrInvalidArgument];
+// Cost: one script call, shared with other settlements and takes of this process on the queue;
+// another one for a further attempt if this client also runs [Queue.Serve]. While the queue is
+// empty, one call every five seconds, and one connection for all subscriptions of the client.
+// Errors: ctx's error and cause; [ErrOtherTerms]; [ErrInvalidArgument];
 // [ErrClosed]; those of Redis.
 func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 	all, err := q.receive(ctx, 1)
@@ -28,9 +28,9 @@ func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 	return all[0], nil
 }
 
-// Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
-// call, or two, as [Queue.Receive]. Errors: as there; [ErrOutcomeUnknown] if no answer came:
-// what was taken goes back when one comes, or when its lease ends.
+// Poll takes a message if one is ready, and otherwise returns [ErrEmpty]. Cost: one script
+// call, or two, as [Queue.Receive]. Errors: as there; [ErrOutcomeUnknown] if no answer came: a
+// message that was taken is put back when the answer comes, or redelivered when its lease expires.
 func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	m, err := q.poll(ctx)
 	if err == nil {
@@ -39,9 +39,8 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	return m, q.failed("poll", err)
 }
 
-// Consume receives one message behind the other, until the loop ends. Each has to be
-// settled by the loop's body. The first error, of those of [Queue.Receive], is the
-// last.
+// Consume receives one message after the other, until the loop ends. The body of the loop has
+// to settle each. The first error, of those of [Queue.Receive], is the last.
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
 		if q.bad == nil { // what it hears stays between two messages
@@ -117,8 +116,8 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (all []*Mes
 	}
 }
 
-// handed returns what was taken, as the caller gets it. Where a Serve takes beside it, it might
-// have had to wait for a handler, so the server is told that it has not.
+// handed returns a delivery as the caller gets it. If a Serve of this client also takes, the
+// delivery might have waited for a handler, so the server is told that it has not.
 func (q *Queue[T]) handed(ctx context.Context, c *consumer, d *delivery) (*Message[T], bool) {
 	if !d.begin(ctx, false) {
 		c.giveBack([]*delivery{d})

@@ -190,7 +190,7 @@ func (l *listening) leave(id int64, news chan struct{}) {
 	}
 }
 
-// subscribe hears of results. Whoever comes second leaves again.
+// subscribe subscribes to results. If another call was faster, it closes its own subscription.
 func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel string) error {
 	l.mu.Lock()
 	there := l.sub != nil

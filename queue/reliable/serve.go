@@ -243,7 +243,7 @@ func (w *server[T]) next(n int) {
 	w.c.look()
 }
 
-// putBack gives back a message that must not begin, with those that wait behind it, in their order.
+// putBack gives back a message that must not begin, with those that wait for it, in their order.
 func (w *server[T]) putBack(d *delivery) {
 	all := []*delivery{d}
 	for more := true; more; {

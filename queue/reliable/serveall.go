@@ -17,8 +17,8 @@ type Served interface {
 }
 
 // With returns the queue with a handler, for [ServeAll]. The handler and the options are as for [Queue.Serve].
-// [WithConcurrency] is how many of the messages of this queue are handled at once, and without it that
-// is all that ServeAll handles. [WithPrefetch] does nothing. What cannot be used is an [ErrInvalidArgument] of ServeAll.
+// [WithConcurrency] bounds how many of the messages of this queue are handled at once. The default is the bound of
+// ServeAll. [WithPrefetch] does nothing. If an option is invalid, ServeAll returns [ErrInvalidArgument].
 func (q *Queue[T]) With(handler func(ctx context.Context, m *Message[T]) error, opts ...ServeOption) Served {
 	return &served[T]{q, handler, opts}
 }
@@ -29,7 +29,7 @@ type served[T any] struct {
 	opts    []ServeOption
 }
 
-// Weighted gives a queue a weight, from 1 to 1,000,000, among the weighted ones beside it in the
+// Weighted gives a queue a weight, from 1 to 1,000,000, among the other weighted ones in the
 // arguments of [ServeAll].
 func Weighted(queue Served, weight int) Served { return weighted{queue, weight} }
 

@@ -25,7 +25,7 @@ type settle struct {
 	d     *delivery
 	nack  bool
 	delay int64  // of a nack, ms
-	cause string // likewise
+	cause string // of a nack
 	until time.Time
 	done  func(err error) // of one that nobody waits for; nil: nobody wants to know
 
@@ -85,7 +85,7 @@ func (s *settle) resolve(err error) {
 // there is.
 type ask struct {
 	settle *settle
-	woken  bool // by who has messages for it
+	woken  bool // by a client that has messages for it
 }
 
 // answer is what became of a settle, or of a look.

@@ -32,8 +32,8 @@ func (q *Queue[T]) ReceiveN(ctx context.Context, n int) ([]*Message[T], error) {
 }
 
 // AckAll acknowledges messages together. The error joins those of the messages that were not
-// acknowledged, each as [Message.Ack] returns it; a message that is nil is an [ErrInvalidArgument], and none is
-// acknowledged. Cost: two script calls for a thousand.
+// acknowledged, each as [Message.Ack] returns it. If a message is nil, AckAll returns [ErrInvalidArgument] and
+// acknowledges none. Cost: two script calls for a thousand.
 func (q *Queue[T]) AckAll(ctx context.Context, messages ...*Message[T]) error {
 	if slices.Contains(messages, nil) {
 		return fmt.Errorf("%w: a nil message", ErrInvalidArgument)
@@ -53,16 +53,17 @@ type BatchHandler[T any] func(ctx context.Context, messages []*Message[T]) []err
 
 // ServeBatch is [Queue.Serve] for handlers that take several messages at a time: up to most, 1 to
 // 500. A handler begins as soon as it has so many, and otherwise when wait has passed since the
-// first of them came; 0 begins with what is there. Messages that wait for others are under
-// their leases. [WithConcurrency] is how many handlers there are, each with its batch, and
-// without it that is one; [WithPrefetch] does nothing. [WithLimiter] is an [ErrInvalidArgument].
+// first of them came; 0 begins with those that are there. Messages that wait for others are under
+// their leases. [WithConcurrency] is how many handlers there are, each with its batch; the
+// default is one. [WithPrefetch] does nothing. With [WithLimiter] it returns
+// [ErrInvalidArgument].
 //
-// A message that was lost or cancelled while it waited is left out of its batch. Of a queue that was
-// paused meanwhile it goes back. The time of [WithTimeout] begins with the handler.
+// A message that was lost or cancelled while it waited is left out of its batch. If the queue was
+// paused meanwhile, the message is put back. The time of [WithTimeout] begins with the handler.
 //
 // The handler's context ends with the grace of ServeBatch. Those of single messages are
 // [Message.Context]. A handler may settle messages itself. A panic, or a wrong number of
-// errors, is the error of all that are not settled.
+// errors, is the error of all messages that are not settled.
 func (q *Queue[T]) ServeBatch(ctx context.Context, most int, wait time.Duration, handler BatchHandler[T], opts ...ServeOption) error {
 	err := q.usable(ctx)
 	switch {

@@ -20,7 +20,7 @@ import (
 type flight struct {
 	send.Request
 	started watchdog.Instant // before it was sent first
-	sent    time.Duration    // likewise, since the hub began
+	sent    time.Duration    // when it was sent first, since the hub began
 	acks    []*settle        // without a result: most
 	results []*settle        // acks with a result
 	nacks   []*settle
@@ -67,7 +67,7 @@ func unsettled(err error) error {
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 
-// step makes an exchange, behind the one before if that has no answer.
+// step makes an exchange, after the one before if that has no answer.
 func (c *consumer) step(settles []*settle, woken bool) error {
 	c.more = false
 	if len(c.carry) == 0 {
@@ -122,7 +122,7 @@ func (c *consumer) flight(woken bool) *flight {
 		}
 		f.want = min(f.want, mostTaken)
 	}
-	hears := c.sub != nil && !c.policy.dead // whoever takes what is dead is told of nothing
+	hears := c.sub != nil && !c.policy.dead // a consumer of dead letters is told of nothing
 	c.mu.Unlock()
 	f.lease = cmp.Or(c.policy.lease, c.terms.Lease, c.h.e.WatchdogTimeout)
 	role := "-"

@@ -17,9 +17,10 @@ import (
 // a right. It is worthless after the delivery: a later one has another.
 func (m *Message[T]) Token() string { return m.d.member }
 
-// Detach leaves the message to whoever has its [Message.Token]: it is renewed no more, and its
-// lease lasts for at least d from now. Its contexts end with [ErrDetached]. If nobody settles or extends it by then, it is
-// delivered again, and the attempt counts. Cost and errors: as [Message.Extend].
+// Detach leaves the message to the process that has its [Message.Token]. The message is renewed
+// no more, and its lease lasts for at least d from now. Its contexts end with [ErrDetached]. If
+// no process settles or extends it by then, it is redelivered, and the attempt counts. Cost and
+// errors: as [Message.Extend].
 func (m *Message[T]) Detach(ctx context.Context, d time.Duration) error {
 	err := m.Extend(ctx, d)
 	if err == nil && !m.d.end(ErrDetached, true) {
