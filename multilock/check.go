@@ -17,8 +17,8 @@ var (
 	guardCommands = check.Named("info") // of uptime.lua
 )
 
-// Check checks every member, as [lock.Lock.Check] does, all at the same time. Its error joins theirs, each of which names
-// its member.
+// Check checks every member, as [lock.Lock.Check] does, all at the same time. Its error joins theirs, and each
+// names its member.
 //
 // Cost: what each member's Check costs. Errors: [ErrInvalidArgument], and those of the members.
 func (m *MultiLock) Check(ctx context.Context) error {
@@ -26,7 +26,7 @@ func (m *MultiLock) Check(ctx context.Context) error {
 }
 
 // Check checks every member, as [lock.Lock.Check] does, all at the same time, and whether the servers may be asked
-// since when they run, unless [WithRestartGuard] is 0. Its error joins those of the members, each of which names its
+// since when they run, unless [WithRestartGuard] is 0. Its error joins those of the members, and each names its
 // member: a red lock works while more than half are fine, and Check also reports fewer.
 //
 // Cost: two script calls for each member. Errors: [ErrInvalidArgument], and those of the members.

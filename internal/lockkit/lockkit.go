@@ -127,7 +127,7 @@ func Reenter[H any](ctx context.Context, of Handle, ask locking.Ask) (inner *H, 
 
 // OtherKind returns the error of a caller that asks for a lock of its own kind under the context of another's hold.
 func OtherKind(carried, own string) error {
-	return fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", core.ErrWrongKind, carried, own)
+	return fmt.Errorf("%w: the context carries a hold of that name of kind %q, not %q", core.ErrWrongKind, carried, own)
 }
 
 // Tell has to hear how a hold ends, be it by its unlock, as soon as the hold is told; at once if it has ended.

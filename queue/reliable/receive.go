@@ -5,7 +5,6 @@ import (
 	"iter"
 	"time"
 	"unique"
-
 )
 
 // Receive waits for a message, and holds it for as long as this process lives, or until
