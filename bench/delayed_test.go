@@ -116,7 +116,7 @@ func (d *delaying) run(t *testing.T, s *redistest.Server) error {
 }
 
 // fillDelayed offers elements that are due one after the other, from first on.
-func fillDelayed(ctx context.Context, q *queue.DelayedQueue[string], first time.Time) error {
+func fillDelayed(ctx context.Context, q *queue.Delayed[string], first time.Time) error {
 	const offering = 256
 	var all sync.WaitGroup
 	failed := make(chan error, offering)
@@ -171,7 +171,7 @@ func mixedRows() (rows []row) {
 }
 
 // mixedWork does something to a queue that is filled, and returns to how many elements.
-type mixedWork func(m *mixed, ctx context.Context, q *queue.DelayedQueue[string]) (int, error)
+type mixedWork func(m *mixed, ctx context.Context, q *queue.Delayed[string]) (int, error)
 
 func mixedFormats(n int, does mixedWork) func(*testing.T, *redistest.Server) sides {
 	return func(t *testing.T, s *redistest.Server) sides {
@@ -235,7 +235,7 @@ func (m mixed) measured(t *testing.T, s *redistest.Server, does mixedWork, opts 
 func mixedText(i int) string { return fmt.Sprintf("%64d", i) }
 
 // fill offers elements that are due in one to two hours, and those that are moved, which are due soon and stand between them.
-func (m *mixed) fill(ctx context.Context, q *queue.DelayedQueue[string]) error {
+func (m *mixed) fill(ctx context.Context, q *queue.Delayed[string]) error {
 	const offering = 256
 	var all sync.WaitGroup
 	failed := make(chan error, offering)
@@ -259,7 +259,7 @@ func (m *mixed) fill(ctx context.Context, q *queue.DelayedQueue[string]) error {
 	return <-failed
 }
 
-func (m *mixed) remove(ctx context.Context, q *queue.DelayedQueue[string]) (int, error) {
+func (m *mixed) remove(ctx context.Context, q *queue.Delayed[string]) (int, error) {
 	for i := range mixedRemoved {
 		if n, err := q.Remove(ctx, mixedText(i*(m.n/mixedRemoved)), 1); err != nil || n != 1 {
 			return 0, fmt.Errorf("%d were removed: %w", n, err)
@@ -269,7 +269,7 @@ func (m *mixed) remove(ctx context.Context, q *queue.DelayedQueue[string]) (int,
 }
 
 // move waits until the client has moved what is due.
-func (m *mixed) move(ctx context.Context, q *queue.DelayedQueue[string]) (int, error) {
+func (m *mixed) move(ctx context.Context, q *queue.Delayed[string]) (int, error) {
 	time.Sleep(time.Until(m.due))
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		switch n, err := q.Queue().Len(ctx); {

@@ -45,7 +45,7 @@ var delayedEssentials = []proof{
 // delays is a line whose elements wait before they come into it.
 type delays struct {
 	*line
-	late  *queue.DelayedQueue[string]
+	late  *queue.Delayed[string]
 	java  *peer.Peer
 	there peer.Queue // the same in Java, which moves as long as it lives
 }

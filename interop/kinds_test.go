@@ -31,7 +31,7 @@ var kindProofs = []proof{
 }
 
 // ring is a ring buffer of texts as both sides see it.
-func (l *line) ring() (*queue.RingBuffer[string], peer.RingBuffer) {
+func (l *line) ring() (*queue.Ring[string], peer.RingBuffer) {
 	l.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -93,12 +93,12 @@ func javaUsesARingBuffer(t *testing.T, w *world) {
 }
 
 // ranks is a priority queue of texts as both sides see it.
-func (l *line) ranks() (*queue.PriorityQueue[string], peer.ScoredSet) {
+func (l *line) ranks() (*queue.Priority[string], peer.ScoredSet) {
 	return queue.NewPriority[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.ScoredSet(l.name, l.name, "String")
 }
 
 // ranked is what both sides have.
-func (l *line) ranked(mine *queue.PriorityQueue[string], theirs peer.ScoredSet, want ...queue.Scored[string]) {
+func (l *line) ranked(mine *queue.Priority[string], theirs peer.ScoredSet, want ...queue.Scored[string]) {
 	l.t.Helper()
 	var all []queue.Scored[string]
 	for v, err := range mine.Values(l.ctx) {

@@ -329,7 +329,7 @@ func bothTake(t *testing.T, w *world) {
 }
 
 // bounded is the same line as a bounded queue.
-func (l *line) bounded() (*queue.BoundedQueue[string], peer.Queue) {
+func (l *line) bounded() (*queue.Bounded[string], peer.Queue) {
 	return queue.NewBounded[string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Queue("boundedqueue", l.name, l.name, "String")
 }
 

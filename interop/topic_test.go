@@ -165,7 +165,7 @@ type reliableTalk struct {
 	ctx    context.Context
 	client *rueidisson.Client
 	by     written
-	mine   *topic.ReliableTopic[string]
+	mine   *topic.Reliable[string]
 	theirs peer.Topic
 }
 
@@ -186,7 +186,7 @@ func (w *world) reliably(t *testing.T, by written) *reliableTalk {
 }
 
 // on is the same topic of a client.
-func (k *reliableTalk) on(c *rueidisson.Client) *topic.ReliableTopic[string] {
+func (k *reliableTalk) on(c *rueidisson.Client) *topic.Reliable[string] {
 	return topic.NewReliable[string](c, k.theirs.Name(), topic.WithCodec(k.by.mine), topic.WithMaxLength(1000))
 }
 

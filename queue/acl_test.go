@@ -97,7 +97,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 }
 
 // operations is every operation that neither waits nor leaves the name.
-func operations(q *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string]) []func(ctx context.Context) error {
+func operations(q *Queue[string], b *Bounded[string], d *Delayed[string]) []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, err := q.Offer(ctx, "a"); return err },
 		func(ctx context.Context) error { _, err := q.OfferFirst(ctx, "a"); return err },

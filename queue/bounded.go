@@ -10,12 +10,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// BoundedQueue is a handle on the queue of one name that holds so many elements at
+// Bounded is a handle on the queue of one name that holds so many elements at
 // most, which Redisson's RBoundedBlockingQueue shares. It keeps no elements, so it may
 // be used by any number of goroutines, and any number of handles on one name are
 // the same queue. Its name is that of no [Queue]: what a plain queue offers and
 // takes is not counted.
-type BoundedQueue[T any] struct {
+type Bounded[T any] struct {
 	common
 	q *bounded[T]
 }
@@ -37,7 +37,7 @@ type bounded[T any] struct {
 }
 
 // NewBounded returns a handle on the queue of that name that holds a bounded number of elements.
-func NewBounded[T any](c Client, name string, opts ...Option) *BoundedQueue[T] {
+func NewBounded[T any](c Client, name string, opts ...Option) *Bounded[T] {
 	e := c.Engine()
 	handle := newHandle[T](e, "bounded queue", name, func(key string) []string { return []string{key, keys.BoundedSlots(key)} }, opts)
 	q := &bounded[T]{handle: handle, sharded: "0"}
@@ -45,7 +45,7 @@ func NewBounded[T any](c Client, name string, opts ...Option) *BoundedQueue[T] {
 	if e.Publish() == "spublish" {
 		q.sharded = "1"
 	}
-	return &BoundedQueue[T]{common{&q.base}, q}
+	return &Bounded[T]{common{&q.base}, q}
 }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
@@ -55,28 +55,28 @@ func NewBounded[T any](c Client, name string, opts ...Option) *BoundedQueue[T] {
 // Errors: [ErrInvalidArgument] for a capacity that is not from 1 to 2^31-1; ctx's error and
 // cause; [ErrOutcomeUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
 // network's. Source: RBoundedBlockingQueue.trySetCapacity.
-func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
+func (q *Bounded[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.q.setCapacity(ctx, "set the capacity of", boundedCapacity, n, "0", q.q.channel, q.q.sharded)
 }
 
 // Reconcile makes the free slots what they should be with that capacity, whatever
-// they were: capacity minus [BoundedQueue.Len]. It changes a capacity, and brings
+// they were: capacity minus [Bounded.Len]. It changes a capacity, and brings
 // slots back that are lost: a process of Java that dies between its take and its
 // release leaves one occupied for ever. With more elements than the
 // capacity there is no room until enough were taken.
 //
 // A slot that a take of Java is about to release is counted twice: call it while no
 // Java process takes. Cost and errors: as
-// [BoundedQueue.TrySetCapacity]. Redisson has none.
-func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
+// [Bounded.TrySetCapacity]. Redisson has none.
+func (q *Bounded[T]) Reconcile(ctx context.Context, capacity int) error {
 	_, err := q.q.setCapacity(ctx, "reconcile", boundedCapacity, capacity, "1", q.q.channel, q.q.sharded)
 	return err
 }
 
 // Free returns how many elements there is room for, or [ErrNoCapacity]. It is negative
 // if there are more than the capacity allows. Cost: GET. Errors: [ErrNoCapacity]; as
-// [BoundedQueue.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
-func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
+// [Bounded.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
+func (q *Bounded[T]) Free(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
 // Offer puts elements at the tail when there is room for all of them, and returns
 // how many there are then. Only ctx ends the wait; a server that does not answer is
@@ -89,28 +89,28 @@ func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.
 // redisson_bqs:{name}; redisson_sc:redisson_bqs:{name} is listened to. Errors:
 // [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
 // Redis' and the network's. Source: RBoundedBlockingQueue.put.
-func (q *BoundedQueue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
+func (q *Bounded[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "RPUSH", v)
 }
 
 // OfferFirst puts elements at the head when there is room for all of them, one after the
-// other, so that the last of them is the head then; see [BoundedQueue.Offer]. Wire: LPUSH.
+// other, so that the last of them is the head then; see [Bounded.Offer]. Wire: LPUSH.
 // Redisson has none.
-func (q *BoundedQueue[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
+func (q *Bounded[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "LPUSH", v)
 }
 
 // TryOffer puts an element at the tail if there is room now, or becomes within
 // [WithWait], and else returns [ErrFull]. That is the server's answer: where it was not
 // reached of late, the error is the last failure, or context.DeadlineExceeded. See
-// [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.offer.
-func (q *BoundedQueue[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
+// [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
+func (q *Bounded[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "RPUSH", v, opts)
 }
 
 // TryOfferFirst puts an element at the head if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]; see [BoundedQueue.OfferFirst].
-func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
+// [WithWait], and else returns [ErrFull]; see [Bounded.OfferFirst].
+func (q *Bounded[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "LPUSH", v, opts)
 }
 
@@ -120,18 +120,18 @@ func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOpt
 //
 // Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
 // channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as
-// [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.poll.
-func (q *BoundedQueue[T]) Poll(ctx context.Context) (T, error) {
+// [Bounded.Offer]. Source: RBoundedBlockingQueue.poll.
+func (q *Bounded[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1), nil) })
 }
 
-// PollN takes up to n elements, as [BoundedQueue.Poll] does one; see [Queue.PollN].
-func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) {
+// PollN takes up to n elements, as [Bounded.Poll] does one; see [Queue.PollN].
+func (q *Bounded[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.pops(ctx))
 }
 
 // Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
-func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
+func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // Take takes the head and frees its slot, in one step, and waits for one while the
 // queue is empty. Only ctx ends the wait; Take waits for a silent server for a
@@ -148,32 +148,32 @@ func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek
 // that waits. The command takes nothing, so a connection that breaks neither frees nor
 // keeps a slot by mistake. Queues with waiters have a connection each, up to
 // those of rueidisson.WithBlockedConnections; beyond, they are polled. Wire: as
-// [BoundedQueue.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
+// [Bounded.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
 // [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis'
 // and the network's. Source: RBoundedBlockingQueue.take.
-func (q *BoundedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
+func (q *Bounded[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
-// Consume takes element after element, as [BoundedQueue.Take] does; see
+// Consume takes element after element, as [Bounded.Take] does; see
 // [Queue.Consume].
-func (q *BoundedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
+func (q *Bounded[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
 // Remove removes elements that are v and frees their slots, and returns how many
 // there were, which Java gets wrong where one stands there twice; see
 // [Queue.Remove].
-func (q *BoundedQueue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
+func (q *Bounded[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, boundedRemove, q.q.object, v, q.q.channel, q.q.sharded, decimal(int64(n)))
 }
 
 // Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
-func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) {
+func (q *Bounded[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
 // Values walks the elements from the head on, and leaves them there; see
 // [Queue.Values].
-func (q *BoundedQueue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
+func (q *Bounded[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
 // is put back would have no slot any more. Tell is called at each failed send, if it is not nil.

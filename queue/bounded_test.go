@@ -21,7 +21,7 @@ import (
 
 // boundedOn is a bounded queue of texts with a capacity, which the test's end
 // deletes.
-func boundedOn(t testing.TB, e *locking.Engine, capacity int) *BoundedQueue[string] {
+func boundedOn(t testing.TB, e *locking.Engine, capacity int) *Bounded[string] {
 	t.Helper()
 	q := NewBounded[string](e, redistest.Name(t), WithCodec(codec.Text))
 	if capacity > 0 {
@@ -37,7 +37,7 @@ func boundedOn(t testing.TB, e *locking.Engine, capacity int) *BoundedQueue[stri
 	return q
 }
 
-func requireFree(t testing.TB, q *BoundedQueue[string], want int64) {
+func requireFree(t testing.TB, q *Bounded[string], want int64) {
 	t.Helper()
 	free, err := q.Free(t.Context())
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestBounded(t *testing.T) {
 	})
 }
 
-func offeredTo(t testing.TB, q *BoundedQueue[string], vs ...string) {
+func offeredTo(t testing.TB, q *Bounded[string], vs ...string) {
 	t.Helper()
 	_, err := q.Offer(t.Context(), vs...)
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestTheCapacityIsNeverExceeded(t *testing.T) {
 		b := newBooks()
 		for i := range 8 {
 			takers.Go(func() {
-				for v, err := range []*BoundedQueue[string]{q, other}[i%2].Consume(ctx) {
+				for v, err := range []*Bounded[string]{q, other}[i%2].Consume(ctx) {
 					if err == nil {
 						b.take(v, nil)
 					}
@@ -200,7 +200,7 @@ func TestTheCapacityIsNeverExceeded(t *testing.T) {
 					b.mu.Lock()
 					b.offered[v] = true
 					b.mu.Unlock()
-					size, err := []*BoundedQueue[string]{q, other}[i/2%2].Offer(t.Context(), v)
+					size, err := []*Bounded[string]{q, other}[i/2%2].Offer(t.Context(), v)
 					assert.NoError(t, err)
 					assert.LessOrEqual(t, size, int64(capacity))
 				}
@@ -404,7 +404,7 @@ func blocksOn(t testing.TB, raw rueidis.Client) bool {
 var blocked = regexp.MustCompile(`(?m) flags=[a-zA-Z]*b[a-zA-Z]* .* cmd=bl`)
 
 // takersOf is how many callers of the process wait to take.
-func takersOf(q *BoundedQueue[string]) int {
+func takersOf(q *Bounded[string]) int {
 	l := q.q.h.takers.Get(q.q.key)
 	defer q.q.h.takers.Put(q.q.key, l)
 	l.mu.Lock()
@@ -418,20 +418,20 @@ func TestALostReplyAboutABoundedQueue(t *testing.T) {
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		for name, c := range map[string]struct {
 			script  string
-			do      func(context.Context, *BoundedQueue[string]) error
+			do      func(context.Context, *Bounded[string]) error
 			left    int // elements
 			unknown bool
 		}{
-			"offer":     {boundedOffer.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Offer(ctx, "c"); return err }, 3, true},
-			"try offer": {boundedOffer.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
-			"poll":      {boundedPoll.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
-			"remove":    {boundedRemove.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
-			"drain":     {boundedPoll.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 1, true},
-			"set": {boundedCapacity.Body(), func(ctx context.Context, q *BoundedQueue[string]) error {
+			"offer":     {boundedOffer.Body(), func(ctx context.Context, q *Bounded[string]) error { _, err := q.Offer(ctx, "c"); return err }, 3, true},
+			"try offer": {boundedOffer.Body(), func(ctx context.Context, q *Bounded[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
+			"poll":      {boundedPoll.Body(), func(ctx context.Context, q *Bounded[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
+			"remove":    {boundedRemove.Body(), func(ctx context.Context, q *Bounded[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
+			"drain":     {boundedPoll.Body(), func(ctx context.Context, q *Bounded[string]) error { _, err := q.Drain(ctx); return err }, 1, true},
+			"set": {boundedCapacity.Body(), func(ctx context.Context, q *Bounded[string]) error {
 				_, err := q.TrySetCapacity(ctx, 9)
 				return err
 			}, 2, false},
-			"reconcile": {boundedCapacity.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { return q.Reconcile(ctx, 5) }, 2, false},
+			"reconcile": {boundedCapacity.Body(), func(ctx context.Context, q *Bounded[string]) error { return q.Reconcile(ctx, 5) }, 2, false},
 		} {
 			client, proxy := through(t, server)
 			q := boundedOn(t, engineOn(t, client), 5)

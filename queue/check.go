@@ -73,7 +73,7 @@ func (q *Queue[T]) Check(ctx context.Context) error {
 // Check is [Queue.Check], and looks at the number of free slots. That no capacity is set is no error of it.
 //
 // Cost and errors: as Queue.Check.
-func (q *BoundedQueue[T]) Check(ctx context.Context) error {
+func (q *Bounded[T]) Check(ctx context.Context) error {
 	channel := pubsub.Channel{Kind: pubsub.Plain, Name: q.q.channel}
 	channels := []pubsub.Channel{channel}
 	if q.q.sharded == "1" {
@@ -85,21 +85,21 @@ func (q *BoundedQueue[T]) Check(ctx context.Context) error {
 // Check is [Queue.Check], and looks at the capacity. That none is set is no error of it.
 //
 // Cost and errors: as Queue.Check.
-func (q *RingBuffer[T]) Check(ctx context.Context) error {
+func (q *Ring[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List, check.String}, nil, listCommands, ringCommands)
 }
 
 // Check is [Queue.Check].
 //
 // Cost and errors: as Queue.Check.
-func (q *PriorityQueue[T]) Check(ctx context.Context) error {
+func (q *Priority[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.ZSet}, nil, zsetCommands)
 }
 
 // Check is [Queue.Check] of the queue, and of what waits in both formats.
 //
 // Cost and errors: as Queue.Check.
-func (q *DelayedQueue[T]) Check(ctx context.Context) error {
+func (q *Delayed[T]) Check(ctx context.Context) error {
 	d := &q.q.of
 	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: d.channel}, {Kind: pubsub.Plain, Name: d.news}}
 	return q.q.check(ctx, []string{check.List, check.List, check.ZSet, check.List, check.ZSet, check.Hash, check.ZSet}, channels,

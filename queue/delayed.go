@@ -17,22 +17,22 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// DelayedQueue is a handle on the delayed queue of one name: elements wait next to a
+// Delayed is a handle on the delayed queue of one name: elements wait next to a
 // [Queue] of the same name, and are moved to its tail when they are due. It keeps
 // no elements, so it may be used by any number of goroutines, and any number of handles on one
 // name are the same queue.
 //
 // Waiting elements are stored in one of two formats. Our own is the default: an element costs
 // the server the logarithm of their number, whatever its delay. [WithRedissonFormat] chooses
-// that of Redisson's RDelayedQueue. Each handle moves what is due in both. [DelayedQueue.Len],
-// [DelayedQueue.Waiting], [DelayedQueue.Remove] and [DelayedQueue.Delete] see only elements in
+// that of Redisson's RDelayedQueue. Each handle moves what is due in both. [Delayed.Len],
+// [Delayed.Waiting], [Delayed.Remove] and [Delayed.Delete] see only elements in
 // the handle's own format. Java sees, and moves, elements in Redisson's format. What is due in
 // either is moved into the queue, where Java sees it.
 //
 // Only clients move what is due. A client that has offered does so until it is
 // closed, also with elements of others. So does one that waits in
-// [DelayedQueue.Take], and one that runs [DelayedQueue.Keep].
-type DelayedQueue[T any] struct{ q *delayed[T] }
+// [Delayed.Take], and one that runs [Delayed.Keep].
+type Delayed[T any] struct{ q *delayed[T] }
 
 // Waiting is an element that is not due yet, or was not moved yet.
 type Waiting[T any] struct {
@@ -48,22 +48,22 @@ type delayed[T any] struct {
 }
 
 // NewDelayed returns a handle on the delayed queue of that name.
-func NewDelayed[T any](c Client, name string, opts ...Option) *DelayedQueue[T] {
+func NewDelayed[T any](c Client, name string, opts ...Option) *Delayed[T] {
 	e := c.Engine()
 	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}
 	q.handle = newHandle[T](e, "delayed queue", name, func(string) []string { return q.of.object() }, opts)
 	if cfg, err := resolve(opts); err == nil {
 		q.of.shared = cfg.shared
 	}
-	return &DelayedQueue[T]{q}
+	return &Delayed[T]{q}
 }
 
 // Name returns the name that the handle was made with, before any mapping.
-func (q *DelayedQueue[T]) Name() string { return q.q.name }
+func (q *Delayed[T]) Name() string { return q.q.name }
 
 // Queue returns the queue that elements are moved to when they are due. Others may offer
 // to it and take from it as they like.
-func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
+func (q *Delayed[T]) Queue() *Queue[T] { return q.q.to }
 
 // Offer lets an element wait for a delay, and returns how many wait then. It is due
 // by the clock of this machine, as in Java, and to the millisecond: a client whose clock is
@@ -72,7 +72,7 @@ func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 // Calls of a process on one queue that come at the same time are sent together, in
 // their order. An element is offered once, however often the call has to be sent.
 //
-// Cost: one script call; see [DelayedQueue.Move] for what comes later. Wire: ZADD
+// Cost: one script call; see [Delayed.Move] for what comes later. Wire: ZADD
 // rueidisson_delay_dues:{name} and rueidisson_delay_index:{name}, HSET
 // rueidisson_delay_elements:{name}, and if it is the first to be due, or the first is
 // overdue, PUBLISH rueidisson_delay_channel:{name}. With [WithRedissonFormat]: ZADD
@@ -81,7 +81,7 @@ func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 // negative or ends beyond 2^53 ms since 1970; [ErrOutcomeUnknown] if the reply was lost again
 // and again, or ctx ended before it: the element is there, or never will be; ctx's
 // error and cause; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.offer.
-func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
+func (q *Delayed[T]) Offer(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
 	return q.q.postpone(ctx, v, delay)
 }
 
@@ -98,46 +98,46 @@ func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (
 // passes. A call walks over 50,000 elements, or for one element: where delays are mixed and
 // 100,000 wait, it moves one. Wire: RPUSH name; ZREM and HDEL, or LTRIM or LREM, of the waiting
 // element; RPUSH rueidisson_delay_queue_aside:{name}, which keeps the last 1,000. Errors:
-// [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer]. Redisson does it only automatically.
-func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
+// [ErrDecode]; [ErrOutcomeUnknown]; as [Delayed.Offer]. Redisson does it only automatically.
+func (q *Delayed[T]) Move(ctx context.Context) (moved int64, err error) {
 	return q.q.moveAll(ctx)
 }
 
 // Keep moves elements that are due until ctx ends, those of all clients, and returns ctx's
 // error and cause. It is for fleets whose processes neither take by
-// [DelayedQueue.Take] nor live for as long as their elements wait. It continues while a server
+// [Delayed.Take] nor live for as long as their elements wait. It continues while a server
 // does not answer.
 //
 // Elements are moved when they are due, and at most 5 s late if a notification was lost. All
 // that a client moves uses one timer.
 //
 // Cost: a subscription, and one script call when something is due and every 5 s.
-// Wire: as [DelayedQueue.Move]; SUBSCRIBE rueidisson_delay_channel:{name} and
+// Wire: as [Delayed.Move]; SUBSCRIBE rueidisson_delay_channel:{name} and
 // redisson_delay_queue_channel:{name}. Errors:
 // ctx's error and cause; [ErrClosed]; Redis', if a key is of another type, or if it
 // refuses for a whole watchdog timeout, such as for want of memory or replicas. The
 // first refusal is logged.
-func (q *DelayedQueue[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
+func (q *Delayed[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
 
 // Poll takes the head of the queue. If it is empty, what is due is moved first, and
 // then it is [ErrEmpty] where nothing is. See [Queue.Poll]: what waits is not touched,
 // while Java's RDelayedQueue.poll takes an element before its time, for which there is
-// [DelayedQueue.Remove].
+// [Delayed.Remove].
 //
 // Cost: one command, and if the queue is empty one script call and another command.
-// Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as [DelayedQueue.Offer].
-func (q *DelayedQueue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+// Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as [Delayed.Offer].
+func (q *Delayed[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
 
 // Take takes the head of the queue, and waits for one while it is empty, as
 // [Queue.Take] does. While it waits, this client moves what is due: see
-// [DelayedQueue.Keep].
+// [Delayed.Keep].
 //
-// Errors: as [Queue.Take], and what ends [DelayedQueue.Keep].
-func (q *DelayedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
+// Errors: as [Queue.Take], and what ends [Delayed.Keep].
+func (q *Delayed[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
-// Consume takes element after element, as [DelayedQueue.Take] does; see
+// Consume takes element after element, as [Delayed.Take] does; see
 // [Queue.Consume].
-func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
+func (q *Delayed[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
@@ -151,8 +151,8 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // one: where 100,000 wait, it removes one. Wire: ZRANGEBYLEX and ZREM
 // rueidisson_delay_index:{name}, HDEL, ZREM; or ZSCAN and ZREM
 // redisson_delay_queue_timeout:{name}, LREM redisson_delay_queue:{name}. Errors: [ErrOutcomeUnknown], since it is sent once; [ErrInvalidArgument]
-// for an n below 0; as [DelayedQueue.Offer]. Source: RDelayedQueue.remove.
-func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
+// for an n below 0; as [Delayed.Offer]. Source: RDelayedQueue.remove.
+func (q *Delayed[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
 	return q.q.removeWaiting(ctx, v, n)
 }
 
@@ -164,18 +164,18 @@ func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64
 // 1,000 or 1 MB; the first four read less. Errors: [ErrDecode]; ctx's error and
 // cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
 // iterator, in another order.
-func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
+func (q *Delayed[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 	return q.q.waiting(ctx)
 }
 
 // Len returns how many elements wait, and does not count those that were moved: see
 // [Queue.Len]. Cost: ZCARD, or LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
-func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
+func (q *Delayed[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
 
 // Delete deletes the waiting elements, and reports whether there were some. With
 // [WithRedissonFormat] it also deletes what was set aside. Elements that were moved stay in the
-// queue. Cost: UNLINK. Errors: as [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
-func (q *DelayedQueue[T]) Delete(ctx context.Context) (there bool, err error) {
+// queue. Cost: UNLINK. Errors: as [Delayed.Offer]. Source: RDelayedQueue.delete.
+func (q *Delayed[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.q.usable(ctx); err == nil {
 		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.of.waits())
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // delayedOn is a delayed queue of texts, which the test's end deletes.
-func delayedOn(t testing.TB, e *locking.Engine) *DelayedQueue[string] {
+func delayedOn(t testing.TB, e *locking.Engine) *Delayed[string] {
 	t.Helper()
 	q := NewDelayed[string](e, redistest.Name(t), WithCodec(codec.Text), WithRedissonFormat())
 	t.Cleanup(func() {
@@ -33,13 +33,13 @@ func delayedOn(t testing.TB, e *locking.Engine) *DelayedQueue[string] {
 }
 
 // also is the same queue by another client.
-func also(t testing.TB, q *DelayedQueue[string], raw rueidis.Client) *DelayedQueue[string] {
+func also(t testing.TB, q *Delayed[string], raw rueidis.Client) *Delayed[string] {
 	t.Helper()
 	return NewDelayed[string](engineOn(t, raw), q.Name(), WithCodec(codec.Text), WithRedissonFormat())
 }
 
 // postponedTo offers an element that waits.
-func postponedTo(t testing.TB, q *DelayedQueue[string], v string, d time.Duration) {
+func postponedTo(t testing.TB, q *Delayed[string], v string, d time.Duration) {
 	t.Helper()
 	n, err := q.Offer(t.Context(), v, d)
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func postponedTo(t testing.TB, q *DelayedQueue[string], v string, d time.Duratio
 }
 
 // foreign puts a member where Java would, due in d, and says so if told.
-func foreign(t testing.TB, raw rueidis.Client, q *DelayedQueue[string], packed string, d time.Duration, told bool) {
+func foreign(t testing.TB, raw rueidis.Client, q *Delayed[string], packed string, d time.Duration, told bool) {
 	t.Helper()
 	due := time.Now().Add(d).UnixMilli()
 	of := q.q.of
@@ -59,14 +59,14 @@ func foreign(t testing.TB, raw rueidis.Client, q *DelayedQueue[string], packed s
 }
 
 // requireNothingWaits looks at both keys.
-func requireNothingWaits(t testing.TB, raw rueidis.Client, q *DelayedQueue[string]) {
+func requireNothingWaits(t testing.TB, raw rueidis.Client, q *Delayed[string]) {
 	t.Helper()
 	n, err := raw.Do(t.Context(), raw.B().Exists().Key(q.q.of.list, q.q.of.times).Build()).AsInt64()
 	require.NoError(t, err)
 	require.Zero(t, n, "a key that is left")
 }
 
-func waitingIn(t testing.TB, q *DelayedQueue[string]) (vs []string) {
+func waitingIn(t testing.TB, q *Delayed[string]) (vs []string) {
 	t.Helper()
 	for w, err := range q.Waiting(t.Context()) {
 		require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestAMessageOnlyBringsALookForward(t *testing.T) {
 }
 
 // keep keeps a queue until the test ends, and listens already.
-func keep(t testing.TB, q *DelayedQueue[string]) {
+func keep(t testing.TB, q *Delayed[string]) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -324,7 +324,7 @@ func TestEachElementIsMovedOnce(t *testing.T) {
 		elements := redistest.Count(t, 1500, 20_000)
 		client, proxy := through(t, server)
 		first := delayedOn(t, engineOn(t, raw))
-		qs := []*DelayedQueue[string]{first, also(t, first, raw), also(t, first, client)}
+		qs := []*Delayed[string]{first, also(t, first, raw), also(t, first, client)}
 		for _, q := range qs {
 			keep(t, q)
 		}

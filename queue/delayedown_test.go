@@ -18,13 +18,13 @@ import (
 )
 
 // ownOn is a delayed queue of texts in our own format, which the test's end deletes.
-func ownOn(t testing.TB, e *locking.Engine) *DelayedQueue[string] {
+func ownOn(t testing.TB, e *locking.Engine) *Delayed[string] {
 	t.Helper()
 	return NewDelayed[string](e, delayedOn(t, e).Name(), WithCodec(codec.Text))
 }
 
 // requireNoOwnKeys looks at the three keys.
-func requireNoOwnKeys(t testing.TB, raw rueidis.Client, q *DelayedQueue[string]) {
+func requireNoOwnKeys(t testing.TB, raw rueidis.Client, q *Delayed[string]) {
 	t.Helper()
 	n, err := raw.Do(t.Context(), raw.B().Exists().Key(q.q.of.dues, q.q.of.elements, q.q.of.index).Build()).AsInt64()
 	require.NoError(t, err)
@@ -101,8 +101,8 @@ func TestDelayedQueueOwnFormat(t *testing.T) {
 func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for name, move := range map[string]func(t *testing.T, q *DelayedQueue[string]) []string{
-			"take": func(t *testing.T, q *DelayedQueue[string]) (got []string) {
+		for name, move := range map[string]func(t *testing.T, q *Delayed[string]) []string{
+			"take": func(t *testing.T, q *Delayed[string]) (got []string) {
 				for range 2 {
 					v, err := q.Take(within(t))
 					require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 				}
 				return got
 			},
-			"poll": func(t *testing.T, q *DelayedQueue[string]) (got []string) {
+			"poll": func(t *testing.T, q *Delayed[string]) (got []string) {
 				redistest.Eventually(t, func() bool {
 					v, err := q.Poll(t.Context())
 					if err == nil {
@@ -120,7 +120,7 @@ func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 				}, soon, time.Millisecond)
 				return got
 			},
-			"move": func(t *testing.T, q *DelayedQueue[string]) (got []string) {
+			"move": func(t *testing.T, q *Delayed[string]) (got []string) {
 				redistest.Eventually(t, func() bool {
 					_, err := q.Move(t.Context())
 					require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 				}, soon, time.Millisecond)
 				return got
 			},
-			"keep": func(t *testing.T, q *DelayedQueue[string]) (got []string) {
+			"keep": func(t *testing.T, q *Delayed[string]) (got []string) {
 				keep(t, q)
 				for range 2 {
 					v, err := q.Queue().Take(within(t))
@@ -149,7 +149,7 @@ func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 			postponedTo(t, own, "own, later", time.Hour)
 			require.NoError(t, shared.q.h.e.Close(t.Context())) // who has offered moves no more
 			require.NoError(t, own.q.h.e.Close(t.Context()))
-			for i, by := range []*DelayedQueue[string]{
+			for i, by := range []*Delayed[string]{
 				also(t, shared, raw), NewDelayed[string](engineOn(t, raw), shared.Name(), WithCodec(codec.Text)),
 			} {
 				if i == 0 {

@@ -8,11 +8,11 @@
 //	next, err := orders.Take(ctx) // Poll does not wait: queue.ErrEmpty
 //
 // A [Queue] is a list whose both ends are used. It serves for Redisson's RQueue, RDeque,
-// RBlockingQueue and RBlockingDeque. A [BoundedQueue] has a capacity, and callers that offer
-// to a full one wait: RBoundedBlockingQueue. A [RingBuffer] keeps the newest elements up to its
-// capacity, and drops the oldest: RRingBuffer. The elements of a [PriorityQueue] come by their
+// RBlockingQueue and RBlockingDeque. A [Bounded] has a capacity, and callers that offer
+// to a full one wait: RBoundedBlockingQueue. A [Ring] keeps the newest elements up to its
+// capacity, and drops the oldest: RRingBuffer. The elements of a [Priority] come by their
 // scores: RScoredSortedSet.
-// Elements of a [DelayedQueue] wait before they are moved into such a list; with
+// Elements of a [Delayed] wait before they are moved into such a list; with
 // [WithRedissonFormat] it is RDelayedQueue.
 // A [Stream] is a log that keeps its entries, and a [Group] has the consumers that share
 // them: RStream.
@@ -69,8 +69,8 @@
 // is due in both, and sees only what waits in its own.
 //
 // No server moves elements. Clients do: each client that offered to the queue, until
-// it is closed; one that waits in [DelayedQueue.Take]; and one that runs
-// [DelayedQueue.Keep], or rueidisson queue keep. So a fleet whose producers come and go,
+// it is closed; one that waits in [Delayed.Take]; and one that runs
+// [Delayed.Keep], or rueidisson queue keep. So a fleet whose producers come and go,
 // and whose consumers take from the plain queue, or in Java by RBlockingQueue, needs
 // a process that keeps. A client looks when the first element is due, when it is notified of
 // an earlier one, and every 5 s: a notification can be lost, and Redisson's own movers wait
@@ -117,7 +117,7 @@
 // says when that may have happened. Offers and takes are sent once; when a reply is
 // lost they say [ErrOutcomeUnknown], and may have been done. A Java process that dies between
 // a take that had to wait and the release of its slot leaves that occupied:
-// [BoundedQueue.Reconcile] brings it back. Elements of a delayed queue stay where they
+// [Bounded.Reconcile] brings it back. Elements of a delayed queue stay where they
 // are while no client moves them. Elements that are due at the same millisecond are
 // moved in no order. What is due while the slot of the queue moves waits for the end of
 // that. There is no order between processes but that of the server.
@@ -210,7 +210,7 @@
 //	subscribeOnLastElements                a loop over TakeLast
 //	unsubscribe                            the loop's end
 //
-//	RBoundedBlockingQueue                  BoundedQueue
+//	RBoundedBlockingQueue                  Bounded
 //	trySetCapacity; remainingCapacity      TrySetCapacity; Free
 //	add, offer; offer(timeout)             TryOffer; TryOffer with WithWait
 //	put                                    Offer
@@ -221,7 +221,7 @@
 //	takeLastAndOfferFirstTo
 //	contains                               none
 //
-//	RDelayedQueue                          DelayedQueue
+//	RDelayedQueue                          Delayed
 //	offer(e, delay)                        Offer
 //	poll, which takes before the time      Remove, Waiting
 //	readAll, iterator; size                Waiting; Len
@@ -231,7 +231,7 @@
 //	destroy                                Close of the client ends its moves
 //	expire and its kin                     none: each element has an end of its own
 //
-//	RPriorityQueue, RPriorityDeque         PriorityQueue, not shared: it is RScoredSortedSet's sorted
+//	RPriorityQueue, RPriorityDeque         Priority, not shared: it is RScoredSortedSet's sorted
 //	and RPriorityBlockingQueue             set. Redisson's is a list that is kept in order under a lock
 //	add, offer                             Offer, OfferAll, with a score
 //	poll, take; pollLast, takeLast         Poll, Take; PollLast, TakeLast
@@ -241,7 +241,7 @@
 //	comparator, trySetComparator           none: a comparator is a class of Java
 //	pollLastAndOfferFirstTo                none: no command moves between sorted sets and lists
 //
-//	RRingBuffer                            RingBuffer
+//	RRingBuffer                            Ring
 //	trySetCapacity; setCapacity            TrySetCapacity; SetCapacity
 //	capacity                               Capacity
 //	remainingCapacity                      none: Capacity less Len, and what is full drops the oldest

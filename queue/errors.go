@@ -15,7 +15,7 @@ var (
 	// none. It is an answer, not a fault.
 	ErrEmpty = errors.New("empty")
 
-	// ErrFull is returned by [BoundedQueue.TryOffer] when there was no room for as
+	// ErrFull is returned by [Bounded.TryOffer] when there was no room for as
 	// long as the caller wanted to wait. It is an answer, not a fault.
 	ErrFull = errors.New("full")
 

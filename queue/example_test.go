@@ -126,7 +126,7 @@ func ExampleTakeAny() {
 }
 
 // Who offers to a full queue waits, or is told.
-func ExampleBoundedQueue() {
+func ExampleBounded() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()
@@ -150,7 +150,7 @@ func ExampleBoundedQueue() {
 }
 
 // An order that is not paid in time is canceled. Whoever is paid removes it before.
-func ExampleDelayedQueue() {
+func ExampleDelayed() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()
@@ -170,7 +170,7 @@ func ExampleDelayedQueue() {
 }
 
 // The most urgent comes first, whenever it was offered.
-func ExamplePriorityQueue() {
+func ExamplePriority() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()

@@ -274,7 +274,7 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 }
 
 // takesOf is each way to wait for an element of the same queues.
-func takesOf(t *testing.T, e *locking.Engine) (plain *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string], takes map[string]func(context.Context) error) {
+func takesOf(t *testing.T, e *locking.Engine) (plain *Queue[string], b *Bounded[string], d *Delayed[string], takes map[string]func(context.Context) error) {
 	name := redistest.Name(t) + "-plain"
 	plain = New[string](e, name, WithCodec(codec.Text))
 	b, d = boundedOn(t, e, 2), NewDelayed[string](e, name+"-due", WithCodec(codec.Text))

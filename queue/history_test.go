@@ -211,7 +211,7 @@ var ranks = porcupine.Model{
 }
 
 // ranking is a priority queue.
-type ranking struct{ *PriorityQueue[string] }
+type ranking struct{ *Priority[string] }
 
 func (q ranking) do(ctx context.Context, in input) (string, error) {
 	var v Scored[string]

@@ -61,7 +61,7 @@ func streamOperations(s *Stream[string, string]) []func(ctx context.Context) err
 	}
 }
 
-func priorityOperations(q *PriorityQueue[string]) []func(ctx context.Context) error {
+func priorityOperations(q *Priority[string]) []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, err := q.Offer(ctx, "a", 1); return err },
 		func(ctx context.Context) error {
@@ -100,7 +100,7 @@ func priorityOperations(q *PriorityQueue[string]) []func(ctx context.Context) er
 	}
 }
 
-func ringOperations(q *RingBuffer[string]) []func(ctx context.Context) error {
+func ringOperations(q *Ring[string]) []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, err := q.TrySetCapacity(ctx, 9); return err },
 		func(ctx context.Context) error { return q.SetCapacity(ctx, 10) },

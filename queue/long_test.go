@@ -59,8 +59,8 @@ func TestARingBufferIsReadThatHasALongElement(t *testing.T) {
 	want := sized(1, 6<<10, 1)
 	_, err := q.Offer(t.Context(), want...)
 	require.NoError(t, err)
-	for how, look := range map[string]func(*RingBuffer[string], context.Context, int) ([]string, error){
-		"oldest": (*RingBuffer[string]).Oldest, "newest": (*RingBuffer[string]).Newest,
+	for how, look := range map[string]func(*Ring[string], context.Context, int) ([]string, error){
+		"oldest": (*Ring[string]).Oldest, "newest": (*Ring[string]).Newest,
 	} {
 		got, err := look(NewRing[string](slowEngine(t, server), q.Name(), WithCodec(codec.Text)), t.Context(), 3)
 		require.NoError(t, err, how)

@@ -58,7 +58,7 @@ func WithValueCodec[T any](c codec.Codec[T]) Option {
 	})
 }
 
-// WithRedissonFormat has what waits in a [DelayedQueue] be in the format of Redisson's
+// WithRedissonFormat has what waits in a [Delayed] be in the format of Redisson's
 // RDelayedQueue, which shares it then: one list in the order of the offers, through which
 // the server walks for each element that is moved or removed out of that order. Without it
 // what waits is in a format of our own, in which neither needs a walk; Java takes what is
@@ -70,7 +70,7 @@ func WithRedissonFormat() Option {
 	})
 }
 
-// A TryOption changes one [BoundedQueue.TryOffer].
+// A TryOption changes one [Bounded.TryOffer].
 type TryOption interface{ applyTry(*tryConfig) error }
 
 type tryConfig struct{ wait time.Duration }

@@ -7,7 +7,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
-// PriorityQueue is a handle on the priority queue of one name, whose elements come
+// Priority is a handle on the priority queue of one name, whose elements come
 // by their scores, the lowest first: Redisson's RScoredSortedSet shares it. It keeps
 // no elements, so it may be used by any number of goroutines, and any number of handles
 // on one name are the same queue.
@@ -15,19 +15,19 @@ import (
 // Elements that are equal, in their bytes, are one: an offer of one that is there
 // changes its score. Elements of one score come in the order of their bytes, not in
 // that in which they were offered.
-type PriorityQueue[T any] struct {
+type Priority[T any] struct {
 	common
 	q *priority[T]
 }
 
-// Scored is an element of a [PriorityQueue] with its score.
+// Scored is an element of a [Priority] with its score.
 type Scored[T any] struct {
 	Value T
 	Score float64
 }
 
 // NewPriority returns a handle on the priority queue of that name, whose elements come by their scores.
-func NewPriority[T any](c Client, name string, opts ...Option) *PriorityQueue[T] {
+func NewPriority[T any](c Client, name string, opts ...Option) *Priority[T] {
 	e := c.Engine()
 	q := new(priority[T])
 	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
@@ -36,7 +36,7 @@ func NewPriority[T any](c Client, name string, opts ...Option) *PriorityQueue[T]
 		v, err := q.decode(it.Text)
 		return Scored[T]{v, it.Score}, err
 	}
-	return &PriorityQueue[T]{common{&q.base}, q}
+	return &Priority[T]{common{&q.base}, q}
 }
 
 // Offer puts an element there with a score, a finite number, and reports whether it
@@ -46,22 +46,22 @@ func NewPriority[T any](c Client, name string, opts ...Option) *PriorityQueue[T]
 // finite number; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer;
 // ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.add.
-func (q *PriorityQueue[T]) Offer(ctx context.Context, v T, score float64) (added bool, err error) {
+func (q *Priority[T]) Offer(ctx context.Context, v T, score float64) (added bool, err error) {
 	n, err := q.q.offer(ctx, nil, []Scored[T]{{v, score}})
 	return n > 0, err
 }
 
-// OfferAll is [PriorityQueue.Offer] of several elements, and returns how many are
+// OfferAll is [Priority.Offer] of several elements, and returns how many are
 // new. Up to 5,000 of them or 1 MB are offered together. More are offered in parts, one
 // after the other, and after an error the first of them may have been offered.
 // Source: RScoredSortedSet.addAll.
-func (q *PriorityQueue[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int64, err error) {
+func (q *Priority[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int64, err error) {
 	return q.q.offer(ctx, nil, vs)
 }
 
-// OfferIfAbsent is [PriorityQueue.Offer] of an element that is not there yet; one
+// OfferIfAbsent is [Priority.Offer] of an element that is not there yet; one
 // that is keeps its score. Wire: ZADD NX. Source: RScoredSortedSet.addIfAbsent.
-func (q *PriorityQueue[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (added bool, err error) {
+func (q *Priority[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (added bool, err error) {
 	n, err := q.q.offer(ctx, []string{"NX"}, []Scored[T]{{v, score}})
 	return n > 0, err
 }
@@ -75,20 +75,20 @@ func (q *PriorityQueue[T]) OfferIfAbsent(ctx context.Context, v T, score float64
 // bytes, together with its score.
 //
 // Polls of a process that come at the same time go out together. Cost: a share of one
-// command. Wire: ZPOPMIN. Errors: [ErrEmpty]; [ErrDecode]; as [PriorityQueue.Offer].
+// command. Wire: ZPOPMIN. Errors: [ErrEmpty]; [ErrDecode]; as [Priority.Offer].
 // Source: RScoredSortedSet.pollFirst, pollFirstEntry.
-func (q *PriorityQueue[T]) Poll(ctx context.Context) (Scored[T], error) { return q.q.poll(ctx, lowest) }
+func (q *Priority[T]) Poll(ctx context.Context) (Scored[T], error) { return q.q.poll(ctx, lowest) }
 
-// PollLast takes the element of the highest score; see [PriorityQueue.Poll]. Wire:
+// PollLast takes the element of the highest score; see [Priority.Poll]. Wire:
 // ZPOPMAX. Source: RScoredSortedSet.pollLast.
-func (q *PriorityQueue[T]) PollLast(ctx context.Context) (Scored[T], error) {
+func (q *Priority[T]) PollLast(ctx context.Context) (Scored[T], error) {
 	return q.q.poll(ctx, highest)
 }
 
 // PollN takes up to n elements of the lowest scores, or returns [ErrEmpty], as
-// [Queue.PollN] does from the head. See [PriorityQueue.Poll]. Wire: ZPOPMIN. Source:
+// [Queue.PollN] does from the head. See [Priority.Poll]. Wire: ZPOPMIN. Source:
 // RScoredSortedSet.pollFirst(count).
-func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
+func (q *Priority[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, lowest))
 }
 
@@ -100,48 +100,48 @@ func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error
 // ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
 // [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.takeFirst, pollFirst(timeout).
-func (q *PriorityQueue[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
+func (q *Priority[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
 
-// TakeLast takes the element of the highest score, as [PriorityQueue.Take] does the
+// TakeLast takes the element of the highest score, as [Priority.Take] does the
 // lowest, on a second connection. Wire: ZPOPMAX, BZPOPMAX, CLIENT UNBLOCK. Source:
 // RScoredSortedSet.takeLast.
-func (q *PriorityQueue[T]) TakeLast(ctx context.Context) (Scored[T], error) {
+func (q *Priority[T]) TakeLast(ctx context.Context) (Scored[T], error) {
 	return q.q.take(ctx, highest)
 }
 
-// Consume takes element after element, as [PriorityQueue.Take] does; see
+// Consume takes element after element, as [Priority.Take] does; see
 // [Queue.Consume].
-func (q *PriorityQueue[T]) Consume(ctx context.Context) iter.Seq2[Scored[T], error] {
+func (q *Priority[T]) Consume(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return consume(ctx, q.Take)
 }
 
 // Peek returns the element of the lowest score and leaves it there, or [ErrEmpty].
-// Cost: one command. Wire: ZRANGE. Errors: [ErrEmpty]; as [PriorityQueue.Len];
+// Cost: one command. Wire: ZRANGE. Errors: [ErrEmpty]; as [Priority.Len];
 // [ErrDecode]. Source: RScoredSortedSet.first, firstScore.
-func (q *PriorityQueue[T]) Peek(ctx context.Context) (Scored[T], error) { return q.q.peek(ctx, "0") }
+func (q *Priority[T]) Peek(ctx context.Context) (Scored[T], error) { return q.q.peek(ctx, "0") }
 
 // PeekLast returns the element of the highest score and leaves it there, or
-// [ErrEmpty]; see [PriorityQueue.Peek]. Source: RScoredSortedSet.last.
-func (q *PriorityQueue[T]) PeekLast(ctx context.Context) (Scored[T], error) {
+// [ErrEmpty]; see [Priority.Peek]. Source: RScoredSortedSet.last.
+func (q *Priority[T]) PeekLast(ctx context.Context) (Scored[T], error) {
 	return q.q.peek(ctx, "-1")
 }
 
 // Score returns the score of an element, and whether it is there. Cost: ZSCORE. Errors: as
-// [PriorityQueue.Len]. Source: RScoredSortedSet.getScore.
-func (q *PriorityQueue[T]) Score(ctx context.Context, v T) (score float64, there bool, err error) {
+// [Priority.Len]. Source: RScoredSortedSet.getScore.
+func (q *Priority[T]) Score(ctx context.Context, v T) (score float64, there bool, err error) {
 	return q.q.score(ctx, v)
 }
 
 // Remove removes elements, and returns how many were there. Bytes are compared, not
 // values: a codec may have several for one value. Cost: one command. Wire: ZREM.
-// Errors: as [PriorityQueue.Offer]. Source: RScoredSortedSet.remove.
-func (q *PriorityQueue[T]) Remove(ctx context.Context, v ...T) (int64, error) {
+// Errors: as [Priority.Offer]. Source: RScoredSortedSet.remove.
+func (q *Priority[T]) Remove(ctx context.Context, v ...T) (int64, error) {
 	return q.q.remove(ctx, v)
 }
 
 // Drain takes all elements from the lowest score on, 5,000 or about 1 MB at a time; see
 // [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000 or 1 MB; see there.
-func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) {
+func (q *Priority[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 	return q.q.drain(ctx, q.q.popsFrom(ctx, lowest))
 }
 
@@ -151,8 +151,8 @@ func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 // continues; another error ends the walk.
 //
 // Cost: ZRANGE for each 1,000 or 1 MB; the first four read less. Errors: as
-// [PriorityQueue.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
-func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
+// [Priority.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
+func (q *Priority[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return q.q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
 		return read(ctx, &q.q.base, scores, p.expecting(zrange), decimal(at), decimal(at+p.n-1), "WITHSCORES")
 	})

@@ -21,7 +21,7 @@ import (
 )
 
 // scoredTexts is a priority queue of strings as they are.
-func scoredTexts(t testing.TB, raw rueidis.Client) *PriorityQueue[string] {
+func scoredTexts(t testing.TB, raw rueidis.Client) *Priority[string] {
 	t.Helper()
 	return NewPriority[string](engineOn(t, raw), named(t, raw), WithCodec(codec.Text))
 }
@@ -37,7 +37,7 @@ func members(t testing.TB, raw rueidis.Client, key string) (all []string) {
 	return all
 }
 
-func ranked(t testing.TB, q *PriorityQueue[string], v string, score float64) {
+func ranked(t testing.TB, q *Priority[string], v string, score float64) {
 	t.Helper()
 	_, err := q.Offer(t.Context(), v, score)
 	require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestAnotherTypeUnderAPriorityQueueIsNamed(t *testing.T) {
 }
 
 // inLine returns when somebody stands in line for the queue.
-func inLine[T any](t testing.TB, q *PriorityQueue[T], from *end) {
+func inLine[T any](t testing.TB, q *Priority[T], from *end) {
 	t.Helper()
 	redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(from.kind, q.q.key) }, soon, time.Millisecond)
 }

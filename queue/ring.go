@@ -14,14 +14,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// RingBuffer is a handle on the ring buffer of one name, which keeps so many of the
+// Ring is a handle on the ring buffer of one name, which keeps so many of the
 // newest elements and drops the oldest when more are offered: Redisson's RRingBuffer
 // shares it. It keeps no elements, so it may be used by any number of goroutines, and any
 // number of handles on one name are the same ring buffer.
 //
 // A ring buffer has no waits; a [Queue] of the same name can wait for those elements
 // that were not dropped before.
-type RingBuffer[T any] struct {
+type Ring[T any] struct {
 	common
 	q *ring[T]
 }
@@ -30,10 +30,10 @@ type RingBuffer[T any] struct {
 type ring[T any] struct{ *handle[T] }
 
 // NewRing returns a handle on the ring buffer of that name, which keeps the newest elements.
-func NewRing[T any](c Client, name string, opts ...Option) *RingBuffer[T] {
+func NewRing[T any](c Client, name string, opts ...Option) *Ring[T] {
 	e := c.Engine()
 	q := newHandle[T](e, "ring buffer", name, func(key string) []string { return []string{key, keys.RingCapacity(key)} }, opts)
-	return &RingBuffer[T]{common{&q.base}, &ring[T]{q}}
+	return &Ring[T]{common{&q.base}, &ring[T]{q}}
 }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
@@ -43,27 +43,27 @@ func NewRing[T any](c Client, name string, opts ...Option) *RingBuffer[T] {
 // capacity that is not from 1 to 2^31-1; ctx's error and cause; [ErrOutcomeUnknown], if ctx
 // ends before the answer; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.trySetCapacity.
-func (q *RingBuffer[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
+func (q *Ring[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "0")
 }
 
 // SetCapacity sets how many elements there may be, whatever that was, and drops the
-// oldest of more. Cost and errors: as [RingBuffer.TrySetCapacity]. Wire: SET
+// oldest of more. Cost and errors: as [Ring.TrySetCapacity]. Wire: SET
 // redisson_rb:{name}, LTRIM. Source: RRingBuffer.setCapacity.
-func (q *RingBuffer[T]) SetCapacity(ctx context.Context, n int) error {
+func (q *Ring[T]) SetCapacity(ctx context.Context, n int) error {
 	_, err := q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "1")
 	return err
 }
 
 // Capacity returns how many elements there may be, or [ErrNoCapacity]. Cost: GET. Errors:
-// [ErrNoCapacity]; as [RingBuffer.Len]. Source: RRingBuffer.capacity, which is 0 then.
-func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
+// [ErrNoCapacity]; as [Ring.Len]. Source: RRingBuffer.capacity, which is 0 then.
+func (q *Ring[T]) Capacity(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
 // Offer puts elements at the tail, in their order, and returns how many the buffer has
 // then. It drops the oldest above the capacity. Up to 5,000 of
 // them or 1 MB are offered together. More are offered in parts, one after the other, and
 // after an error the first of them may have been offered. Without elements it is
-// [RingBuffer.Len].
+// [Ring.Len].
 //
 // Offers of a process that come at the same time go out together, in their order. An
 // element is offered once, however often the call has to be sent.
@@ -73,7 +73,7 @@ func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.
 // again and again, or ctx ended before it: the elements are there, or never will be;
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.add.
-func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
+func (q *Ring[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, v)
 }
 
@@ -84,23 +84,23 @@ func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err erro
 // Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown];
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.poll.
-func (q *RingBuffer[T]) Poll(ctx context.Context) (T, error) {
+func (q *Ring[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1)) })
 }
 
-// PollN takes up to n of the oldest elements, as [RingBuffer.Poll] does one; see
+// PollN takes up to n of the oldest elements, as [Ring.Poll] does one; see
 // [Queue.PollN].
-func (q *RingBuffer[T]) PollN(ctx context.Context, n int) ([]T, error) {
+func (q *Ring[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.pops(ctx))
 }
 
 // Peek returns the oldest element and leaves it there, or [ErrEmpty]; see
 // [Queue.Peek].
-func (q *RingBuffer[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
+func (q *Ring[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // PeekLast returns the newest element and leaves it there, or [ErrEmpty]; see
 // [Queue.Peek].
-func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
+func (q *Ring[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
 
 // Oldest returns up to n elements from the oldest on, and leaves them there. Elements that do
 // not decode are left out; Oldest then returns the others together with an error.
@@ -108,36 +108,36 @@ func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.pe
 // Cost: one script call for each 5,000 elements or megabyte. What is offered between two of
 // them to a full buffer drops elements that were not read yet; they are left out, and new
 // ones may come in their places. Wire: LLEN, LRANGE.
-// Errors: [ErrDecode]; as [RingBuffer.Len]. Source: RRingBuffer.readOldest.
-func (q *RingBuffer[T]) Oldest(ctx context.Context, n int) ([]T, error) {
+// Errors: [ErrDecode]; as [Ring.Len]. Source: RRingBuffer.readOldest.
+func (q *Ring[T]) Oldest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, 0, n)
 }
 
 // Newest returns the newest n elements, or all if there are fewer, in the order in which they
 // came, and leaves them there. Those of one script call were the newest at its moment; see
-// [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
-func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
+// [Ring.Oldest]. Source: RRingBuffer.readNewest.
+func (q *Ring[T]) Newest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, -int64(n), n)
 }
 
 // Remove removes elements that are v, and returns how many there were; see
 // [Queue.Remove].
-func (q *RingBuffer[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
+func (q *Ring[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
 }
 
 // Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
-func (q *RingBuffer[T]) Drain(ctx context.Context) ([]T, error) {
+func (q *Ring[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
 // Values walks the elements from the oldest on, and leaves them there; see
 // [Queue.Values].
-func (q *RingBuffer[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
+func (q *Ring[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
 // Clear drops all elements, and reports whether there were any; the capacity stays.
 // Cost: UNLINK. Errors: as [Queue.Offer]. Source: RRingBuffer.clear.
-func (q *RingBuffer[T]) Clear(ctx context.Context) (there bool, err error) {
+func (q *Ring[T]) Clear(ctx context.Context) (there bool, err error) {
 	if err = q.q.usable(ctx); err == nil {
 		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.object[:1])
 	}

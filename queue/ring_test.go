@@ -19,7 +19,7 @@ import (
 )
 
 // ringOn is a ring buffer of texts, which the test's end deletes.
-func ringOn(t testing.TB, e *locking.Engine, capacity int) *RingBuffer[string] {
+func ringOn(t testing.TB, e *locking.Engine, capacity int) *Ring[string] {
 	t.Helper()
 	q := NewRing[string](e, redistest.Name(t), WithCodec(codec.Text))
 	if capacity > 0 {
@@ -280,7 +280,7 @@ func TestTheNewestAreThoseOfOneMoment(t *testing.T) {
 		}
 		behind := func() { calls++ }
 		e := engineOn(t, pausing{raw, func() { behind() }})
-		other := func() *RingBuffer[string] { return NewRing[string](e, q.Name(), WithCodec(codec.Text)) }
+		other := func() *Ring[string] { return NewRing[string](e, q.Name(), WithCodec(codec.Text)) }
 		numbers := func(texts []string, err error) (all []string) {
 			t.Helper()
 			require.NoError(t, err)

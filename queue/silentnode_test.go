@@ -66,7 +66,7 @@ func (s *silence) over() {
 func aSilentNodeHoldsUpNoOther(t *testing.T, cluster *redistest.Cluster) {
 	node := &silence{addr: cluster.Master("silent").Addr()}
 	e := engineOn(t, cluster.Client(t, node.of))
-	var other *DelayedQueue[string]
+	var other *Delayed[string]
 	for there := 0; there < 20*movingAtOnce || other == nil; {
 		q := delayedOn(t, e)
 		postponedTo(t, q, "later", time.Hour)

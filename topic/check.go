@@ -30,12 +30,12 @@ func (t *Topic[T]) Check(ctx context.Context) error { return t.h.check(ctx, coun
 // Check is [Topic.Check] for sharded channels.
 //
 // Cost and errors: as Topic.Check.
-func (t *ShardedTopic[T]) Check(ctx context.Context) error { return t.h.check(ctx, countedCommands) }
+func (t *Sharded[T]) Check(ctx context.Context) error { return t.h.check(ctx, countedCommands) }
 
 // Check is [Topic.Check] for the pattern: the ACL has to name it word for word.
 //
 // Cost and errors: as Topic.Check.
-func (t *PatternTopic[T]) Check(ctx context.Context) error { return t.h.check(ctx, activeCommands) }
+func (t *Pattern[T]) Check(ctx context.Context) error { return t.h.check(ctx, activeCommands) }
 
 func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {
 	return check.Run(ctx, check.Object{
@@ -49,18 +49,18 @@ func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {
 //
 // Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; rueidisson.ErrWrongKind;
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
-func (t *ReliableTopic[T]) Check(ctx context.Context) error { return t.check(ctx, t.h.bad, nil) }
+func (t *Reliable[T]) Check(ctx context.Context) error { return t.check(ctx, t.h.bad, nil) }
 
-// Check checks the topic, as [ReliableTopic.Check] does, and what this name has put aside and redriven. That nobody has
+// Check checks the topic, as [Reliable.Check] does, and what this name has put aside and redriven. That nobody has
 // subscribed by the name is no error of it.
 //
-// Cost and errors: as ReliableTopic.Check.
+// Cost and errors: as Reliable.Check.
 func (d *Durable[T]) Check(ctx context.Context) error {
 	key := d.t.of.key
 	return d.t.check(ctx, d.bad, check.Keys(check.Stream, keys.StreamDead(key, d.name), keys.TopicAgain(key, d.name)))
 }
 
-func (t *ReliableTopic[T]) check(ctx context.Context, bad error, more []check.Key) error {
+func (t *Reliable[T]) check(ctx context.Context, bad error, more []check.Key) error {
 	of := &t.of
 	return check.Run(ctx, check.Object{
 		Engine: t.h.e, Kind: t.h.kind, Name: t.h.name, Bad: bad,

@@ -12,11 +12,11 @@
 // # Which one do I need
 //
 // A [Topic] reaches the subscribers of that moment, and no others: no message is
-// stored. A [PatternTopic] receives the messages of all topics whose names match a pattern. A
-// [ShardedTopic] is for a cluster with many messages: its messages stay within the
+// stored. A [Pattern] receives the messages of all topics whose names match a pattern. A
+// [Sharded] is for a cluster with many messages: its messages stay within the
 // shard of its name, while those of a Topic are sent to every node.
 //
-// A [ReliableTopic] keeps its messages until every subscriber has handled them: at
+// A [Reliable] keeps its messages until every subscriber has handled them: at
 // least once for each, across lost connections, and for a [Durable] name also across
 // times without a subscriber.
 //
@@ -51,7 +51,7 @@
 //	}
 //
 // [WithStatus] reports when a subscription begins, is lost and is restored, also while no loop
-// reads. [PatternTopic.ActiveNames] lists the channels that have subscribers.
+// reads. [Pattern.ActiveNames] lists the channels that have subscribers.
 //
 // [ErrDisconnected] comes once when a subscription is lost: its connection was cut, its
 // server died or failed over, or its slot has moved. The client connects again on its own,
@@ -61,7 +61,7 @@
 //
 // # Reliable
 //
-// A process that subscribes to a [ReliableTopic] has one group on its stream, for all its
+// A process that subscribes to a [Reliable] has one group on its stream, for all its
 // loops. A message is handled when the loop asks for the next one, and acknowledged when
 // every loop of the process has handled it: then it is never sent to this group again. A message
 // that was not handled is redelivered: to another loop of the process, or after a lost
@@ -174,7 +174,7 @@
 //
 // Those of each object, and what they are here. A reason stands where there is none.
 //
-//	RTopic, RShardedTopic                  Topic, ShardedTopic
+//	RTopic, RShardedTopic                  Topic, Sharded
 //	publish                                Publish
 //	addListener(class, MessageListener)    Subscribe, Listen
 //	addListener(StatusListener)            WithStatus
@@ -182,14 +182,14 @@
 //	countListeners; countSubscribers       CountListeners; CountSubscribers
 //	getChannelNames                        Name
 //
-//	RPatternTopic                          PatternTopic
+//	RPatternTopic                          Pattern
 //	addListener(class, listener)           Subscribe, Listen: Message has the channel
 //	addListener(PatternStatusListener)     WithStatus
 //	removeListener, removeAllListeners     the loop's end, Subscription.Close
 //	getActiveTopics                        ActiveNames
 //	getPatternNames                        Pattern
 //
-//	RReliableTopic                         ReliableTopic
+//	RReliableTopic                         Reliable
 //	publish                                Publish
 //	addListener(class, listener)           Subscribe, Listen; Durable for one that outlives its processes
 //	removeListener, removeAllListeners     the loop's end, ReliableSubscription.Close

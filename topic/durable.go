@@ -13,9 +13,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Durable is a subscriber that has a name; see [ReliableTopic.Durable].
+// Durable is a subscriber that has a name; see [Reliable.Durable].
 type Durable[T any] struct {
-	t    *ReliableTopic[T]
+	t    *Reliable[T]
 	name string
 	bad  error
 }
@@ -26,7 +26,7 @@ func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 	return d.t.subscribed(ctx, d.Listen)
 }
 
-// Listen subscribes under the name; see [ReliableTopic.Listen]. Close leaves the group
+// Listen subscribes under the name; see [Reliable.Listen]. Close leaves the group
 // where it is. A message that a loop has then stays with it until it is done, for as long as its
 // process lives. The messages of a process that has died are redelivered a watchdog timeout
 // later, to the others, or to the next subscriber of the name.

@@ -21,7 +21,7 @@ var (
 	// cannot know that it is one.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
-	// ErrFull is returned by [ReliableTopic.Publish] when the topic has [WithMaxLength]
+	// ErrFull is returned by [Reliable.Publish] when the topic has [WithMaxLength]
 	// messages, subscribers still need all of them, and [WithFullPolicy] says [Refuse]. The
 	// message was not appended. It is an answer, not a fault.
 	ErrFull = errors.New("full")
@@ -44,7 +44,7 @@ var (
 	ErrDisconnected = core.ErrDisconnected
 
 	// ErrReconnected is yielded once when a subscription is back after an
-	// [ErrDisconnected]. Except for a [ReliableTopic], the error also wraps
+	// [ErrDisconnected]. Except for a [Reliable], the error also wraps
 	// [ErrInterrupted]. The loop continues.
 	ErrReconnected = core.ErrReconnected
 

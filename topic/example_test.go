@@ -97,7 +97,7 @@ func ExampleWithBuffer() {
 	// 4 <nil>
 }
 
-func ExamplePatternTopic() {
+func ExamplePattern() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()
@@ -119,7 +119,7 @@ func ExamplePatternTopic() {
 }
 
 // A durable name gets every message, also those of times when nobody listens for it.
-func ExampleReliableTopic_Durable() {
+func ExampleReliable_Durable() {
 	c, stop := exampleClient()
 	defer stop()
 	ctx := context.Background()

@@ -19,9 +19,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// ReliableTopic is messages that are kept until every subscriber has handled them;
+// Reliable is messages that are kept until every subscriber has handled them;
 // see the package's documentation. It is safe for concurrent use.
-type ReliableTopic[T any] struct {
+type Reliable[T any] struct {
 	h    handle[T]
 	r    *reliables
 	of   stream
@@ -30,10 +30,10 @@ type ReliableTopic[T any] struct {
 }
 
 // NewReliable returns a handle on the topic of that name, whose messages are kept until every subscriber has handled them.
-func NewReliable[T any](c Client, name string, opts ...Option) *ReliableTopic[T] {
+func NewReliable[T any](c Client, name string, opts ...Option) *Reliable[T] {
 	e := c.Engine()
 	key := e.Map(name)
-	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e)}
+	t := &Reliable[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e)}
 	t.of = stream{key, keys.TopicTimeouts(key), keys.TopicMissed(key), keys.TopicHolders(key), keys.Lane(key, e.ClientID)}
 	t.h.bad = cmp.Or(t.h.bad, object.CheckName(e, key))
 	if cfg, err := resolve(opts); err == nil {
@@ -46,7 +46,7 @@ func NewReliable[T any](c Client, name string, opts ...Option) *ReliableTopic[T]
 }
 
 // Name returns the name that the topic was made with.
-func (t *ReliableTopic[T]) Name() string { return t.h.name }
+func (t *Reliable[T]) Name() string { return t.h.name }
 
 // Publish appends a message to the topic, and returns how many subscribers get it. A subscriber
 // is a group: each process that subscribes has one, and so has each [Durable] name. The message
@@ -61,7 +61,7 @@ func (t *ReliableTopic[T]) Name() string { return t.h.name }
 // [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message
 // may have been appended, or be appended within
 // a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
-func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
+func (t *Reliable[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
 	if err == nil {
 		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{of: &t.of, most: t.most, full: t.full, text: text})
@@ -79,8 +79,8 @@ func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64,
 }
 
 // Subscribe listens from when the loop over the messages begins until it ends; see
-// [ReliableTopic.Listen]. A loop sees what Messages of [ReliableSubscription] shows.
-func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
+// [Reliable.Listen]. A loop sees what Messages of [ReliableSubscription] shows.
+func (t *Reliable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 	return t.subscribed(ctx, t.Listen)
 }
 
@@ -96,7 +96,7 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // TRACKING, PTTL, XREADGROUP.
 // Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
-func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
+func (t *Reliable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
 	return t.listen(ctx, t.r.group, false)
 }
 
@@ -104,7 +104,7 @@ func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T]
 // first Listen until its Drop, also those of times without a listening process. Processes that
 // listen under one name share its messages. The topic needs
 // [WithMaxLength], since a name that is not used any more would keep everything.
-func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
+func (t *Reliable[T]) Durable(name string) *Durable[T] {
 	d := &Durable[T]{t: t, name: name}
 	switch {
 	case t.h.bad != nil:
@@ -121,7 +121,7 @@ const longestGroup = 256
 
 // Len returns how many messages the topic has that a subscriber still needs, or that have no
 // subscribers. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
-func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
+func (t *Reliable[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
 			return t.h.e.StreamLength(ctx, t.of.key)
@@ -132,7 +132,7 @@ func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 
 // CountSubscribers returns how many groups the topic has. Cost: one command, XINFO
 // GROUPS. Source: RReliableTopic.countSubscribers.
-func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
+func (t *Reliable[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
 			names, err := t.groups(ctx)
@@ -144,7 +144,7 @@ func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err e
 
 // CountListeners returns how many subscriptions without a name this client has. It does no
 // I/O. Source: RReliableTopic.countListeners.
-func (t *ReliableTopic[T]) CountListeners() int { return t.r.listeners(feedKey{t.of.key, t.r.group}) }
+func (t *Reliable[T]) CountListeners() int { return t.r.listeners(feedKey{t.of.key, t.r.group}) }
 
 func (h *reliables) listeners(k feedKey) int {
 	h.mu.Lock()
@@ -161,7 +161,7 @@ func (h *reliables) listeners(k feedKey) int {
 // deleted already, or if that happens at the same time. A key of another type is deleted, too.
 // Cost: two commands; the second is sent once. Wire: XINFO GROUPS, UNLINK. Source:
 // RReliableTopic.delete.
-func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
+func (t *Reliable[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = send.Writing(t.h.e.Sender, ctx, func() (bool, error) {
 			names, err := t.groups(ctx)
@@ -179,7 +179,7 @@ func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 }
 
 // groups returns the names of the topic's groups.
-func (t *ReliableTopic[T]) groups(ctx context.Context) (names []string, err error) {
+func (t *Reliable[T]) groups(ctx context.Context) (names []string, err error) {
 	got, err := t.h.e.Run(ctx, groups, []string{t.of.key}, nil)
 	if err != nil && strings.Contains(err.Error(), "no such key") {
 		return nil, nil
@@ -201,14 +201,14 @@ func (t *ReliableTopic[T]) groups(ctx context.Context) (names []string, err erro
 }
 
 // failed names a key of another type, too.
-func (t *ReliableTopic[T]) failed(op string, err error) error {
+func (t *Reliable[T]) failed(op string, err error) error {
 	if err != nil && send.WrongType(err) {
 		err = fmt.Errorf("key %q is no stream, or %q no zset: %w", t.of.key, t.of.timeout, err)
 	}
 	return t.h.failed(op, err)
 }
 
-func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable bool) (*ReliableSubscription[T], error) {
+func (t *Reliable[T]) listen(ctx context.Context, group string, durable bool) (*ReliableSubscription[T], error) {
 	if err := t.h.usable(ctx); err != nil {
 		return nil, t.failed("listen to", err)
 	}
@@ -230,7 +230,7 @@ func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable boo
 	return &ReliableSubscription[T]{t: t, f: f, ear: r}, nil
 }
 
-func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.Context) (*ReliableSubscription[T], error)) iter.Seq2[T, error] {
+func (t *Reliable[T]) subscribed(ctx context.Context, listen func(context.Context) (*ReliableSubscription[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		s, err := listen(ctx)
 		if err != nil {
@@ -246,7 +246,7 @@ func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.C
 // ReliableSubscription has the messages of one subscriber of a reliable topic. It lasts
 // until Close, or until the client closes. It is safe for concurrent use.
 type ReliableSubscription[T any] struct {
-	t    *ReliableTopic[T]
+	t    *Reliable[T]
 	f    *feed
 	ear  *ear
 	once atomic.Bool
@@ -340,7 +340,7 @@ func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield fun
 var errNoMessage = errors.New("the entry of the stream has no field m")
 
 // read returns the message of an entry.
-func (t *ReliableTopic[T]) read(it *entry) (v T, err error) {
+func (t *Reliable[T]) read(it *entry) (v T, err error) {
 	if !it.whole {
 		return v, t.failed("listen to", &codec.DecodeError{Name: t.h.name, Key: it.shown(), Cause: errNoMessage})
 	}

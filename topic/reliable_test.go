@@ -23,7 +23,7 @@ import (
 
 // reliableRig is a reliable topic, and a look at its keys.
 type reliableRig struct {
-	*ReliableTopic[string]
+	*Reliable[string]
 	t   testing.TB
 	raw rueidis.Client
 	e   *locking.Engine
@@ -452,7 +452,7 @@ func TestWhatAReliableTopicRefuses(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	r := reliableOn(t, raw, redistest.Name(t))
 	ctx := t.Context()
-	for what, bad := range map[string]*ReliableTopic[string]{
+	for what, bad := range map[string]*Reliable[string]{
 		"no name": NewReliable[string](r.e, ""), "nil option": NewReliable[string](r.e, "x", nil),
 		"no length": NewReliable[string](r.e, "x", WithMaxLength(0)), "negative": NewReliable[string](r.e, "x", WithMaxLength(-1)),
 	} {

@@ -24,7 +24,7 @@ func manyReliable(t *testing.T, raw rueidis.Client, names int) (publish func(i i
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	prefix := redistest.Name(t)
-	named := func(e *locking.Engine, i int) *ReliableTopic[string] {
+	named := func(e *locking.Engine, i int) *Reliable[string] {
 		return NewReliable[string](e, prefix+strconv.Itoa(i))
 	}
 	subscriptions := make([]*ReliableSubscription[string], names)

@@ -26,7 +26,7 @@ shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
 With --delayed, len and ls are about what waits, and take, peek and drain about the
 queue that it comes into: what is due is moved there before. What waits has one of two
 formats: add, len and ls are about that of --redisson, which Java shares, or else about
-that of rueidisson.DelayedQueue. What is due is moved in both.
+that of queue.Delayed. What is due is moved in both.
 
 Exit codes of all:
   0    done
@@ -124,7 +124,7 @@ func (c *queueCall) shelf(client *rueidisson.Client, name string) shelf {
 	return queue.New[string](client, name, rawElements())
 }
 
-func (c *queueCall) delayedQueue(client *rueidisson.Client, name string) *queue.DelayedQueue[string] {
+func (c *queueCall) delayedQueue(client *rueidisson.Client, name string) *queue.Delayed[string] {
 	if c.shared {
 		return queue.NewDelayed[string](client, name, rawElements(), queue.WithRedissonFormat())
 	}

@@ -142,7 +142,7 @@ func (c *queueCall) offer(ctx context.Context, client *rueidisson.Client, a queu
 }
 
 // offerBounded puts values where there may be no room, one after the other.
-func (c *queueCall) offerBounded(ctx context.Context, to *queue.BoundedQueue[string], a queueAdd, values []string) (n int64, err error) {
+func (c *queueCall) offerBounded(ctx context.Context, to *queue.Bounded[string], a queueAdd, values []string) (n int64, err error) {
 	until := time.Now().Add(c.wait)
 	for _, v := range values {
 		if a.hasWait {

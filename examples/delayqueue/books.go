@@ -21,7 +21,7 @@ type books struct {
 	settings
 	url, name, server string
 	stderr, terminal  io.Writer
-	unpaid            *queue.DelayedQueue[int]
+	unpaid            *queue.Delayed[int]
 	shop, clerk       *crew.Member
 	events            chan event
 	orders            []bought

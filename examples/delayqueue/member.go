@@ -42,7 +42,7 @@ type event struct {
 }
 
 // unpaid returns the queue that orders come into when their time is over.
-func unpaid(c *rueidisson.Client, name string) *queue.DelayedQueue[int] {
+func unpaid(c *rueidisson.Client, name string) *queue.Delayed[int] {
 	return queue.NewDelayed[int](c, name)
 }
 

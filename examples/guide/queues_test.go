@@ -12,14 +12,14 @@ import (
 )
 
 // thumbnails is a queue of at most 1,000 pictures. A full queue slows producers down.
-func thumbnails(ctx context.Context, c *rueidisson.Client) (*queue.BoundedQueue[string], error) {
+func thumbnails(ctx context.Context, c *rueidisson.Client) (*queue.Bounded[string], error) {
 	pictures := queue.NewBounded[string](c, "pictures")
 	_, err := pictures.TrySetCapacity(ctx, 1000) // the first call counts
 	return pictures, err
 }
 
 // upload adds a picture. It gives up after a second if the queue stays full.
-func upload(ctx context.Context, pictures *queue.BoundedQueue[string], file string) (accepted bool, err error) {
+func upload(ctx context.Context, pictures *queue.Bounded[string], file string) (accepted bool, err error) {
 	_, err = pictures.TryOffer(ctx, file, queue.WithWait(time.Second))
 	if errors.Is(err, queue.ErrFull) {
 		return false, nil
@@ -28,7 +28,7 @@ func upload(ctx context.Context, pictures *queue.BoundedQueue[string], file stri
 }
 
 // shrink handles pictures until ctx ends.
-func shrink(ctx context.Context, pictures *queue.BoundedQueue[string], handle func(file string)) error {
+func shrink(ctx context.Context, pictures *queue.Bounded[string], handle func(file string)) error {
 	for file, err := range pictures.Consume(ctx) {
 		switch {
 		case errors.Is(err, rueidisson.ErrNotice): // an element that does not decode

@@ -72,7 +72,7 @@ func watch(ctx context.Context, c *rueidisson.Client, subscribed func(), show fu
 }
 
 // orders is a topic that keeps its messages until every subscriber has handled them, about a million at most.
-func orders(c *rueidisson.Client) *topic.ReliableTopic[string] {
+func orders(c *rueidisson.Client) *topic.Reliable[string] {
 	return topic.NewReliable[string](c, "orders", topic.WithMaxLength(1_000_000))
 }
 
