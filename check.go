@@ -74,7 +74,7 @@ func (e *CheckError) Unwrap() (all []error) {
 // rueidissontest, is not asked.
 //
 // Cost: of each object what its Check costs, one script call as a rule, 32 at the same time; and one or two commands to
-// each master. 1,000 locks of one server take about a tenth of a second.
+// each master.
 //
 // Errors: a [CheckError]; [ErrInvalidArgument], also for a nil object; [ErrWrongKind]; [ErrNotPermitted];
 // [ErrSettings]; [ErrClosed]; ctx's error and cause; Redis' and the network's.
