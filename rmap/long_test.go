@@ -2,6 +2,7 @@ package rmap
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strconv"
 	"strings"
@@ -193,6 +194,9 @@ func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
 				for {
 					select {
 					case err := <-done:
+						if errors.Is(err, context.DeadlineExceeded) {
+							return time.Hour // too late, unless the process stood still
+						}
 						require.NoError(t, err)
 						return longest
 					case <-time.After(10 * time.Millisecond):
@@ -218,7 +222,7 @@ func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
 			redistest.Within(t, soonEnough, func() time.Duration {
 				return beside(func() error {
 					got, _, err := m.Get(context.Background(), "long")
-					assert.Equal(t, len(long), len(got))
+					assert.True(t, err != nil || len(got) == len(long))
 					return err
 				})
 			})

@@ -74,6 +74,9 @@ func TestCompletionOfNames(t *testing.T) {
 		{[]string{"completion", ""}, shells, noFiles},
 	} {
 		offers, then := completed(t, env, c.words...)
+		for began := time.Now(); len(offers) < len(c.offers) && time.Since(began) < redistest.Soon; { // it gives up soon on a busy machine
+			offers, then = completed(t, env, c.words...)
+		}
 		assert.ElementsMatch(t, c.offers, offers, c.words)
 		assert.Equal(t, c.then, then, c.words)
 	}
