@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,7 +192,7 @@ var checkedKinds = map[string]checked{
 			of := name + ":lock"
 			token, err := fence.New(of, 7)
 			g := c.FenceGuard(name, of)
-			u.do(err, g.Set(u.ctx, token, "x"), c.FenceGuard(name+"2", of).Check(check.Listing(u.ctx, new([]check.Need))))
+			u.do(err, g.Set(u.ctx, token, "x"), c.FenceGuard(name+"2", of).Check(check.Listing(u.ctx, func([]check.Need) {})))
 		},
 	},
 	"election": {
@@ -683,7 +684,12 @@ func TestCheckIsContentAndWritesNothing(t *testing.T) {
 // needsOf returns what the check of an object asks for.
 func needsOf(t *testing.T, o rueidisson.Checker) (needs []check.Need) {
 	t.Helper()
-	require.NoError(t, o.Check(check.Listing(t.Context(), &needs)))
+	var mu sync.Mutex
+	require.NoError(t, o.Check(check.Listing(t.Context(), func(more []check.Need) {
+		mu.Lock()
+		defer mu.Unlock()
+		needs = append(needs, more...)
+	})))
 	require.NotEmpty(t, needs)
 	return needs
 }
@@ -962,4 +968,26 @@ func TestCheckOfARedLock(t *testing.T) {
 	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
 	require.ErrorIs(t, multilock.Red(locks...).Check(t.Context()), lock.ErrWrongKind)
 	require.ErrorIs(t, multilock.Red(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
+}
+
+// TestCheckSaysThatTheServerIsAway within the time of its context, also without objects.
+func TestCheckSaysThatTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	c := waiterClient(t, proxy.Addr())
+	require.NotErrorIs(t, c.Check(t.Context()), context.DeadlineExceeded)
+	proxy.BlackHole()
+	redistest.Within(t, time.Second, func() time.Duration {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, c.Check(ctx), context.DeadlineExceeded)
+		require.ErrorIs(t, c.Check(ctx, c.Lock("a")), context.DeadlineExceeded)
+		return time.Since(began)
+	})
+	proxy.Restore()
+	proxy.Refuse()
+	proxy.CutAll()
+	require.Error(t, c.Check(t.Context()))
+	proxy.Accept()
 }

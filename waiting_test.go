@@ -335,8 +335,8 @@ func TestAWaitThatItsContextEndsInAnOutageSaysSo(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr())
 			key := redistest.Name(t)
 			of.hold(t, waiterProcess(t, server.Addr()), key)
-			lasts := pace.Scale(8 * time.Second)
-			p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(2*lasts)) // which a wait bears an outage for
+			lasts := pace.Scale(20 * time.Second)
+			p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(lasts*3/2)) // which a wait bears an outage for
 			ctx, cancel := context.WithTimeout(t.Context(), lasts)
 			defer cancel()
 			told := make(chan error, 3)

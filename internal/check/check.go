@@ -6,6 +6,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -51,7 +52,8 @@ type Object struct {
 type Key struct {
 	Name string
 	Type string // "" if it may be any
-	Each bool   // it stands for many of which the names are not known, and is not looked at
+	Each bool   // it stands for many whose names are not known, and is not looked at
+	More bool   // another key stands for it: its type is looked at, and no command is asked for
 }
 
 // Keys returns keys of one type.
@@ -128,10 +130,13 @@ type Need struct {
 
 type listing struct{}
 
-// Listing returns a context in which checks ask nobody, and add what they would ask for to needs.
-func Listing(ctx context.Context, needs *[]Need) context.Context {
-	return context.WithValue(ctx, listing{}, needs)
+// Listing returns a context in which checks do no I/O, and tell add what they would ask for. Checks may do so at the same time.
+func Listing(ctx context.Context, add func(needs []Need)) context.Context {
+	return context.WithValue(ctx, listing{}, add)
 }
+
+// Lists reports whether ctx is one of [Listing]. Then a check is to name all keys, also those that another one stands for.
+func Lists(ctx context.Context) bool { return ctx != nil && ctx.Value(listing{}) != nil }
 
 //go:embed lua/*.lua
 var lua embed.FS
@@ -162,8 +167,8 @@ func run(ctx context.Context, o *Object) error {
 		return err
 	}
 	p := planOf(o)
-	if needs, is := ctx.Value(listing{}).(*[]Need); is {
-		*needs = append(*needs, p.needs()...)
+	if add, is := ctx.Value(listing{}).(func([]Need)); is {
+		add(p.needs())
 		return nil
 	}
 	_, err := send.Reading(o.Engine.Sender, ctx, func() (struct{}, error) { return struct{}{}, p.ask(ctx) })
@@ -185,6 +190,8 @@ type plan struct {
 }
 
 func planOf(o *Object) *plan {
+	o.Keys = slices.Clone(o.Keys)
+	slices.SortStableFunc(o.Keys, func(a, b Key) int { return cmp.Compare(btoi(a.More), btoi(b.More)) })
 	names := []string{"eval", "evalsha"}
 	if o.Engine.ReplicaAcks > 0 {
 		names = append(names, "wait")
@@ -202,7 +209,7 @@ func planOf(o *Object) *plan {
 		}
 		a := ask{Command: of.command, Words: of.words, On: []int{}}
 		for i, key := range o.Keys {
-			if !of.keyless && (of.is == "" || key.Type == "" || of.is == key.Type) {
+			if !key.More && !of.keyless && (of.is == "" || key.Type == "" || of.is == key.Type) {
 				a.On = append(a.On, i+1)
 			}
 		}
@@ -227,6 +234,13 @@ func planOf(o *Object) *plan {
 		}
 	}
 	return p
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (p *plan) needs() (all []Need) {
@@ -294,9 +308,11 @@ func (p *plan) ask(ctx context.Context) error {
 
 func (p *plan) exchange(ctx context.Context) (said, error) {
 	e, o := p.o.Engine, p.o
-	keys := make([]string, len(o.Keys))
-	for i, key := range o.Keys {
-		keys[i] = key.Name
+	keys := []string{} // those that commands are asked for
+	for _, key := range o.Keys {
+		if !key.More {
+			keys = append(keys, key.Name)
+		}
 	}
 	of := payload{Keys: keys, Looks: [][]string{}, Asks: p.asks}
 	for _, look := range o.Looks {
@@ -310,18 +326,42 @@ func (p *plan) exchange(ctx context.Context) (said, error) {
 		}
 	}
 	got, err := p.send(ctx, keys[:near], of)
-	if err != nil || near == len(keys) {
+	if err != nil || near == len(o.Keys) {
 		return got, err
 	}
-	return got, p.elsewhere(ctx, keys, near, &got)
+	got.types = append(got.types, make([]string, len(o.Keys)-len(got.types))...)
+	return got, p.elsewhere(ctx, near, &got)
 }
 
-// elsewhere looks at the keys of other slots than the first, which come last.
-func (p *plan) elsewhere(ctx context.Context, keys []string, near int, got *said) error {
-	return Parallel(len(keys)-near, func(i int) error {
-		one, err := p.send(ctx, keys[near+i:near+i+1], payload{Keys: keys[near+i : near+i+1], Looks: [][]string{}, Asks: []ask{}})
+// mostLooked is how many keys one exchange looks at.
+const mostLooked = 512
+
+// elsewhere looks at the types of the keys from one on: those of other slots than the first, and those with More.
+func (p *plan) elsewhere(ctx context.Context, from int, got *said) error {
+	most := mostLooked
+	if p.o.Engine.Cluster() {
+		most = 1
+	}
+	var parts [][]int // indexes of keys
+	for i := from; i < len(p.o.Keys); i++ {
+		switch last := len(parts) - 1; {
+		case p.o.Keys[i].Each:
+		case last >= 0 && len(parts[last]) < most:
+			parts[last] = append(parts[last], i)
+		default:
+			parts = append(parts, []int{i})
+		}
+	}
+	return Parallel(len(parts), func(n int) error {
+		keys := make([]string, len(parts[n]))
+		for i, k := range parts[n] {
+			keys[i] = p.o.Keys[k].Name
+		}
+		one, err := p.send(ctx, keys, payload{Keys: keys, Looks: [][]string{}, Asks: []ask{}})
 		if err == nil {
-			got.types[near+i] = one.types[0]
+			for i, k := range parts[n] {
+				got.types[k] = one.types[i]
+			}
 		}
 		return err
 	})
@@ -335,7 +375,7 @@ func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, e
 	}
 	e := p.o.Engine
 	answer, err := e.Run(ctx, checkScript, keys, []string{string(text)})
-	if denied(err) && !strings.Contains(err.Error(), "eval") {
+	if denied(err) && !strings.Contains(err.Error(), "'eval") {
 		answer, err = e.Run(ctx, unnamed{checkScript}, keys, []string{string(text)})
 	}
 	switch {

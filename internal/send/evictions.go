@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -31,27 +32,38 @@ func (s *Sender) learnEvictions(ctx context.Context, info string) {
 	s.Spawn(func() {
 		ctx, cancel := context.WithTimeout(s.Base(), time.Second)
 		defer cancel()
-		s.noteEvictions(s.askPolicies(ctx))
+		policies, _ := s.askPolicies(ctx)
+		s.noteEvictions(policies)
 	})
 }
 
 // askPolicies asks every master of a cluster.
-func (s *Sender) askPolicies(ctx context.Context) map[string]string {
+func (s *Sender) askPolicies(ctx context.Context) (map[string]string, error) {
 	var mu sync.Mutex
+	var silent []error
 	var asking sync.WaitGroup
 	policies := map[string]string{}
 	for _, node := range s.Topo.masters() {
 		asking.Go(func() {
 			c := s.Topo.Reach(node)
-			info, _ := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
+			info, err := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
 			policy := policyOf(ctx, c, info)
 			mu.Lock()
 			defer mu.Unlock()
 			policies[node] = policy
+			silent = append(silent, unanswered(err))
 		})
 	}
 	asking.Wait()
-	return policies
+	return policies, errors.Join(silent...)
+}
+
+// unanswered returns err unless it is an answer of the server.
+func unanswered(err error) error {
+	if _, answer := rueidis.IsRedisErr(err); answer {
+		return nil
+	}
+	return err
 }
 
 // policyOf reads it from INFO, or asks for it where INFO does not tell. A user

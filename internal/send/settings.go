@@ -12,15 +12,24 @@ import (
 )
 
 // CheckSettings asks the server again for what [Sender.Start] logs, and returns it as errors that wrap
-// [core.ErrSettings]. What the user may not see is not said.
+// [core.ErrSettings]. What the user may not see is not said. A server that does not answer is an error, too.
 func (s *Sender) CheckSettings(ctx context.Context) error {
-	ctx = s.Bounded(ctx)
-	policies, info := map[string]string{}, ""
+	_, err := Reading(s, ctx, func() (struct{}, error) { return struct{}{}, s.settings(s.Bounded(ctx)) })
+	if err != nil && !errors.Is(err, core.ErrSettings) {
+		err = fmt.Errorf("check settings: %w", err)
+	}
+	return err
+}
+
+func (s *Sender) settings(ctx context.Context) error {
+	policies, info, err := map[string]string{}, "", error(nil)
 	if s.Cluster() {
-		policies = s.askPolicies(ctx)
-	} else {
-		info, _ = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString()
+		policies, err = s.askPolicies(ctx)
+	} else if info, err = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString(); unanswered(err) == nil {
 		policies[""] = policyOf(ctx, s.Redis, info)
+	}
+	if err = unanswered(err); err != nil {
+		return err
 	}
 	var all []error
 	say := func(format string, args ...any) {

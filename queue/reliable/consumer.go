@@ -183,6 +183,13 @@ func (c *consumer) filled(t *taker) (full bool) {
 	return full
 }
 
+// fails notes why a send has failed.
+func (c *consumer) fails(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = why
+}
+
 // unanswered returns the error of a wait that ctx has ended, with why the server was not reached.
 func (c *consumer) unanswered(ctx context.Context) error {
 	c.mu.Lock()
@@ -362,9 +369,7 @@ func (c *consumer) trouble(err error) {
 		c.failing = time.Now()
 	}
 	lasts := time.Since(c.failing)
-	c.mu.Lock()
-	c.failure = err
-	c.mu.Unlock()
+	c.fails(err)
 	if !send.Transient(err) || lasts > c.h.e.WatchdogTimeout {
 		c.fail(err)
 	}

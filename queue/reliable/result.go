@@ -90,9 +90,13 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 		return nil, err
 	}
 	var failing time.Time
+	var failure error // of the last look; nil: it was answered
 	for {
 		text, err := q.result(ctx, id)
-		failure := err
+		if err != nil && ctx.Err() != nil {
+			return nil, send.Unanswered(ctx, failure)
+		}
+		failure = err
 		switch {
 		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrBuried):
 			return text, err

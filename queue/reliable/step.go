@@ -175,7 +175,7 @@ func (c *consumer) fly(f *flight) error {
 	for i, s := range f.results {
 		results[i] = keys.ReliableResult(c.of.key, decimal(s.d.id))
 	}
-	got, err := c.h.e.Run(context.Background(), takes, c.of.on(f.Lane, results...), f.args)
+	got, err := c.h.e.RunTold(context.Background(), takes, c.of.on(f.Lane, results...), f.args, c.fails)
 	if err == nil {
 		c.pending, c.failing = nil, time.Time{}
 		c.mu.Lock()

@@ -31,6 +31,9 @@ var ErrNoDecision = errors.New("no limit has decided about this call")
 // Cost: one round trip, for all limits at the same time. Errors: [ErrNoDecision];
 // [ratelimiter.ErrInvalidArgument] for n below 0; [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
 func Charge(ctx context.Context, n int64) error {
+	if ctx == nil {
+		return fmt.Errorf("grpclimit: charge: %w: a nil context", ratelimiter.ErrInvalidArgument)
+	}
 	t, ok := ctx.Value(ticketKey{}).(*ticket)
 	switch {
 	case !ok:

@@ -100,7 +100,8 @@ func Cost(cost func(ctx context.Context, method string) int64) Option {
 }
 
 // Messages sets how many tokens a message takes that a stream receives, in addition to the [Cost] of the stream. The one
-// request of a stream that only sends is such a message, too. The limits are asked when the message has come, in one round
+// request of a stream that only sends is such a message, too. A message that costs 0 is passed on, and one that costs less ends
+// the stream with InvalidArgument. The limits are asked when the message has come, in one round
 // trip. After a refusal RecvMsg returns the status that ends the stream, if its handler returns it.
 // Observers are told of each message. [RefundIf] and [Charge] are not about messages.
 func Messages(cost func(ctx context.Context, method string, message any) int64) Option {

@@ -169,6 +169,25 @@ func TestWhatIsChargedAfterwards(t *testing.T) {
 	require.ErrorIs(t, s.RecvMsg(new(healthpb.HealthCheckResponse)), io.EOF)
 	assert.EqualValues(t, 7, left(t, l, "bob"))
 	require.ErrorIs(t, grpclimit.Charge(t.Context(), 1), grpclimit.ErrNoDecision)
+	var none context.Context
+	require.ErrorIs(t, grpclimit.Charge(none, 1), ratelimiter.ErrInvalidArgument)
+}
+
+// TestAChargeAfterARefund charges the whole: nothing was paid any more.
+func TestAChargeAfterARefund(t *testing.T) {
+	t.Parallel()
+	l := limiter(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(10))
+	kept := make(chan context.Context, 1)
+	service := echo{call: func(ctx context.Context, _ *healthpb.HealthCheckRequest) error {
+		kept <- ctx
+		return nil
+	}}
+	conn := service.serve(t, l, grpclimit.FailClosed, grpclimit.RefundIf(grpclimit.Succeeded),
+		grpclimit.Cost(func(context.Context, string) int64 { return 5 }))
+	require.NoError(t, call(as(t, "ann"), conn, ""))
+	require.EqualValues(t, 10, left(t, l, "ann"))
+	require.NoError(t, grpclimit.Charge(<-kept, 8))
+	require.EqualValues(t, 2, left(t, l, "ann"))
 }
 
 func TestMessagesOfAStreamCount(t *testing.T) {

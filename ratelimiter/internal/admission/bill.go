@@ -20,12 +20,13 @@ type bill struct {
 func (t *Ticket) Settle(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.gate.timeout)
 	defer cancel()
+	t.bill.mu.Lock()
+	defer t.bill.mu.Unlock()
 	return t.settle(ctx, n)
 }
 
+// settle is Settle with the mutex held.
 func (t *Ticket) settle(ctx context.Context, n int64) error {
-	t.bill.mu.Lock()
-	defer t.bill.mu.Unlock()
 	if t.bill.paid == nil {
 		for range t.buckets {
 			t.bill.paid = append(t.bill.paid, t.cost)
@@ -53,11 +54,11 @@ func (t *Ticket) GiveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.gate.timeout)
 	defer cancel()
 	t.bill.mu.Lock()
-	charged := t.bill.paid != nil
-	t.bill.mu.Unlock()
-	if charged {
+	defer t.bill.mu.Unlock()
+	if t.bill.paid != nil {
 		return t.settle(ctx, 0)
 	}
+	t.bill.paid, t.bill.told = make([]int64, len(t.buckets)), 0
 	t.settleShadows(ctx, t.cost, 0)
 	if len(t.buckets) == 1 { // All has no rates per client
 		return t.buckets[0].Refund(ctx, t.cost)
