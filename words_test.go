@@ -80,6 +80,7 @@ var banned = map[*regexp.Regexp]string{
 var allowed = map[*regexp.Regexp]string{
 	regexp.MustCompile(`(?i)\b(write|writes|writing|written|wrote)[ -]behind\b`):                                         "the name of the technique",
 	regexp.MustCompile(`(?i)\bbehind (a |an |the |its |one )?(reverse )?(proxy|proxies|load balancer|NAT|Sentinels?)\b`): "a position in a network",
+	regexp.MustCompile(`"behind"|\bready( %d|,) due( %d|,) behind( %d|,) leased\b`):                                      "a state of a job",
 	regexp.MustCompile("`waiter\\.behind`"):                                                                              "the name of a function",
 }
 

@@ -36,7 +36,7 @@ func (t *tool) barrierCommand() *cobra.Command {
 		Long:    barrierLong,
 		Example: barrierExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind barrier") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after barrier") },
 	}
 	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand())
 	return cmd

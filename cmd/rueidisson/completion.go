@@ -136,7 +136,7 @@ var valuesOfFlags = map[string][]string{
 	"state": {"ready", "due", "behind", "leased", "dead"},
 }
 
-// completeArg completes a name, and behind it the files that a CMD may be given.
+// completeArg completes a name. After the name it completes the files that a CMD may be given.
 func (t *tool) completeArg(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	of, known := namesFor(cmd)
 	switch {
@@ -223,8 +223,8 @@ func scanNames(ctx context.Context, node rueidis.Client, jobs bool, is, start st
 // globEscape has SCAN take a text as it is.
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// shownName returns the name of an object of which a key is. Keys that objects have in addition to their names are not
-// names, nor is what a shell cannot complete.
+// shownName returns the name of the object that a key belongs to, and whether to offer the name. It does not offer keys
+// that objects have in addition to their names, and no names that a shell cannot complete.
 func shownName(key string, jobs bool) (name string, own bool) {
 	if jobs {
 		name = strings.TrimPrefix(key, jobsKey)

@@ -39,7 +39,7 @@ type deadEntry struct {
 // deadKind is a kind of object that has entries put aside.
 type deadKind struct {
 	command string // "topic"
-	by      string // "DURABLE", the argument behind NAME
+	by      string // "DURABLE", the argument after NAME
 	whose   string // "a durable name of a topic"
 	what    string // "messages"
 	example string // arguments
@@ -240,8 +240,8 @@ func (c *topicCall) ofDurable(cmd *cobra.Command, name, by string, do func(putAs
 const streamLong = `stream works with what groups of streams that a fleet shares, Java too (RStream), have
 put aside.
 
-Fields and values are written by a codec, and whoever shares a stream has to use the same.
---codec F is for both, --codec K,V sets them apart; F is text, bytes, json, msgpack,
+Fields and values are written by a codec. All clients of a stream have to use the same
+one. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json, msgpack,
 kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it fields are text and values
 msgpack. A value that has no text is shown as JSON, and bytes that are no UTF-8 in base64,
 which --json tells by "base64":true.
@@ -264,7 +264,7 @@ func (t *tool) streamCommand() *cobra.Command {
 		Long:    streamLong,
 		Example: streamExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind stream") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after stream") },
 	}
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "text,msgpack", "`F` of fields and values, or K,V")
 	cmd.AddCommand(t.deadCommands(deadKind{

@@ -13,14 +13,14 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// The exit codes besides those of the command that lock runs: sysexits(3) where
+// The exit codes in addition to those of the command that lock runs: sysexits(3) where
 // it has one that fits, the shells' for what became of a command.
 const (
 	exitRefused       = 1   // by a rate limit, a latch that is armed: an answer, as grep(1) and test(1) give it
 	exitUsage         = 64  // EX_USAGE
 	exitUnavailable   = 69  // EX_UNAVAILABLE
 	exitNotAcquired   = 75  // EX_TEMPFAIL: try again later
-	exitLost          = 76  // EX_PROTOCOL, by number the one behind
+	exitLost          = 76  // EX_PROTOCOL, by its number: the one after EX_TEMPFAIL
 	exitNoRate        = 78  // EX_CONFIG
 	exitNotExecutable = 126 // as env(1), timeout(1) and the shells
 	exitNotFound      = 127

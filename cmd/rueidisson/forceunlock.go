@@ -9,8 +9,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 )
 
-const forceUnlockLong = `force-unlock takes the lock NAME away from whoever holds it and wakes those who
-wait. The holder is not asked. It learns of it at its next renewal, ten seconds
+const forceUnlockLong = `force-unlock takes the lock NAME away from its holder and wakes the waiters. The
+holder is not asked. It learns of it at its next renewal, ten seconds
 later by default, or when it unlocks; until then it works on, next to the lock's
 new holder. So be sure that it is gone: a lock whose holder has crashed comes
 free by itself when the lease is over, see "rueidisson inspect". What kind of lock

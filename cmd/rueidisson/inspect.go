@@ -19,13 +19,14 @@ What kind of lock it is shows in Redis: "lock", "fenced" if it has ever given a
 fencing token, "fair" while somebody waits for it, "rwlock" while it is held,
 "election" for a day after its last leader: the leader's value, the fencing token of
 its term, and the candidates in their order. A fair lock that nobody waits for looks
-like a plain one. "lock group" is a LockGroup of which values are held.
+like a plain one. "lock group" is a LockGroup with held values.
 
 Every other object is known by its keys, too:
 
   semaphore, latch   a number that this library has set, or armed
-  semaphore or latch a number of which nothing in Redis tells what it is
-  permit semaphore   a number whose permits are held; without, it is such a number
+  semaphore or latch a number; nothing in Redis tells which of the two it is
+  permit semaphore   a number whose permits are held; while none is held, it is
+                     shown like the numbers above
   barrier            its parties, and how many wait; "double barrier" while members
                      are inside
   rate limiter       its rate; "redisson rate limiter" that of an RRateLimiter

@@ -44,7 +44,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 		shows(t, name, "name   "+name+"\nkind   semaphore\ncount  3\n",
 			`"kind":"semaphore","held":false,"count":3,"remaining_ms":-1`)
 		require.NoError(t, client.Do(ctx, client.B().Set().Key(name).Value("3").Build()).Error())
-		require.NoError(t, client.Do(ctx, client.B().Del().Key(beside("rueidisson_set", name)).Build()).Error())
+		require.NoError(t, client.Do(ctx, client.B().Del().Key(prefixed("rueidisson_set", name)).Build()).Error())
 		shows(t, name, "name   "+name+"\nkind   semaphore or latch\ncount  3\n", // as Java sets one
 			`"kind":"semaphore or latch","held":false,"count":3,"remaining_ms":-1`)
 	})

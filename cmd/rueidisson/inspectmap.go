@@ -43,8 +43,8 @@ func companion(name, suffix string) string {
 type hashRead struct {
 	name          string
 	entries, left int64
-	page          []string // some fields and values, one behind the other
-	timed         int64    // how many entries have times beside them
+	page          []string // some fields and values, alternating
+	timed         int64    // how many entries have times to live or idle times
 	bound         string
 	bytes         [2]string // the bound by bytes, and what is counted
 }
@@ -55,8 +55,8 @@ func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead
 		b.Hlen().Key(name).Build(),
 		b.Hscan().Key(name).Cursor(0).Count(10).Build(),
 		b.Pttl().Key(name).Build(),
-		b.Zcard().Key(beside("redisson__timeout__set", name)).Build(),
-		b.Zcard().Key(beside("redisson__idle__set", name)).Build(),
+		b.Zcard().Key(prefixed("redisson__timeout__set", name)).Build(),
+		b.Zcard().Key(prefixed("redisson__idle__set", name)).Build(),
 		b.Hmget().Key(companion(name, "redisson_options")).Field("max-size", "rueidisson-max-bytes", "rueidisson-bytes").Build(),
 	)
 	for _, a := range answers {

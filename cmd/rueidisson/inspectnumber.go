@@ -33,7 +33,8 @@ type permitsFound struct {
 // whole is a number as the scripts take it.
 var whole = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// text looks what a string is of. One that is no object's may be long, so that no more than its start is read.
+// text finds out the kind of the object of a string is. It reads no more than the start, because a string that is no
+// object's may be long.
 func (l *look) text(ctx context.Context) (finding, error) {
 	text, err := l.redis.Do(ctx, l.redis.B().Getrange().Key(l.name).Start(0).End(longestState).Build()).ToString()
 	if err != nil {
@@ -53,7 +54,7 @@ func (l *look) text(ctx context.Context) (finding, error) {
 	if err != nil || !whole.MatchString(text) {
 		return l.other(ctx, "string")
 	}
-	return l.besideNumber(ctx, n)
+	return l.kindOfNumber(ctx, n)
 }
 
 // limiterFound is what inspect tells of a rate limiter of this library.
@@ -73,16 +74,16 @@ func (r *limiterFound) print(w io.Writer) {
 		r.Name, ended(r.RemainingMS))
 }
 
-// besideNumber tells by the keys beside it what a number is.
-func (l *look) besideNumber(ctx context.Context, n int64) (finding, error) {
+// kindOfNumber finds out the kind of a number from the other keys of the name.
+func (l *look) kindOfNumber(ctx context.Context, n int64) (finding, error) {
 	b := l.redis.B()
 	got, err := l.numbers(ctx,
 		b.Pttl().Key(l.name).Build(),
 		b.Zcard().Key(companion(l.name, "timeout")).Build(),
-		b.Exists().Key(beside("rueidisson_opened", l.name)).Build(),
-		b.Exists().Key(beside("rueidisson_parties", l.name)).Build(),
-		b.Exists().Key(beside("rueidisson_armed", l.name)).Build(),
-		b.Exists().Key(beside("rueidisson_set", l.name)).Build(),
+		b.Exists().Key(prefixed("rueidisson_opened", l.name)).Build(),
+		b.Exists().Key(prefixed("rueidisson_parties", l.name)).Build(),
+		b.Exists().Key(prefixed("rueidisson_armed", l.name)).Build(),
+		b.Exists().Key(prefixed("rueidisson_set", l.name)).Build(),
 	)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (l *look) besideNumber(ctx context.Context, n int64) (finding, error) {
 	return f, nil
 }
 
-// permits tells of a number with leases beside it. Those that have ended are free,
+// permits reads a number that has leases. Permits whose leases have ended are free,
 // though the number does not count them yet.
 func (l *look) permits(ctx context.Context, of *numberFound) (*permitsFound, error) {
 	f := &permitsFound{Name: l.name, Kind: "permit semaphore", RemainingMS: of.RemainingMS}

@@ -59,11 +59,11 @@ func (l *look) object(ctx context.Context) (finding, error) {
 	return l.other(ctx, is)
 }
 
-// absent looks at what a name without a key has beside it. What a lock has is not its concern.
+// absent finds the object of a name that has no key itself, from the other keys of the name. It leaves out locks.
 func (l *look) absent(ctx context.Context) (finding, error) {
 	b := l.redis.B()
-	n, err := l.numbers(ctx, b.Exists().Key(beside("redisson_lock_queue", l.name)).Build(),
-		b.Exists().Key(beside("redisson_lock_token", l.name)).Build(), b.Exists().Key(beside("rueidisson_term", l.name)).Build())
+	n, err := l.numbers(ctx, b.Exists().Key(prefixed("redisson_lock_queue", l.name)).Build(),
+		b.Exists().Key(prefixed("redisson_lock_token", l.name)).Build(), b.Exists().Key(prefixed("rueidisson_term", l.name)).Build())
 	if err != nil || n[0]+n[1]+n[2] > 0 {
 		return nobody, err
 	}
@@ -73,7 +73,7 @@ func (l *look) absent(ctx context.Context) (finding, error) {
 	return nobody, nil
 }
 
-// hash looks what a hash is of.
+// hash finds out the kind of the object of a hash is.
 func (l *look) hash(ctx context.Context) (finding, error) {
 	h, err := readHash(ctx, l.redis, l.name)
 	switch {
@@ -130,7 +130,7 @@ type otherFound struct {
 	RemainingMS int64            `json:"remaining_ms"`
 }
 
-// other tells of a key of which only the server knows what it is.
+// other reads the type and the size of a key that belongs to no known object.
 func (l *look) other(ctx context.Context, is string) (finding, error) {
 	b := l.redis.B()
 	f := &otherFound{Name: l.name, Kind: "unknown", Type: is, Unit: "bytes"}

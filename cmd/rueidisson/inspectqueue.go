@@ -36,13 +36,13 @@ func (q *queueFound) print(w io.Writer) {
 	fmt.Fprint(w, ended(q.RemainingMS))
 }
 
-// trace is a key in addition to the name that tells of which kind an object is, also while the name has no key.
+// trace is a key in addition to the name. It tells the kind of an object, also while the name has no key.
 type trace struct {
 	prefix string // of the key
 	read   func(l *look, ctx context.Context) (finding, error)
 }
 
-// queueTraces are asked in this order.
+// queueTraces are tried in this order.
 var queueTraces = []trace{
 	{"redisson_bqs", (*look).bounded},
 	{"redisson_rb", (*look).ring},
@@ -51,11 +51,11 @@ var queueTraces = []trace{
 	{"rueidisson_queue_meta", (*look).reliable},
 }
 
-// traced returns what the traces of a name tell of, nil if it has none.
+// traced reads the object that the first trace of a name tells of. It returns nil if the name has no trace.
 func (l *look) traced(ctx context.Context) (finding, error) {
 	var each rueidis.Commands
 	for _, t := range queueTraces {
-		each = append(each, l.redis.B().Exists().Key(beside(t.prefix, l.name)).Build())
+		each = append(each, l.redis.B().Exists().Key(prefixed(t.prefix, l.name)).Build())
 	}
 	for i, answer := range l.redis.DoMulti(ctx, each...) {
 		there, err := answer.AsInt64()
@@ -69,7 +69,7 @@ func (l *look) traced(ctx context.Context) (finding, error) {
 	return nil, nil
 }
 
-// list looks what a list is of. What has no trace is a queue.
+// list finds out the kind of the object of a list is. A list without a trace is a queue.
 func (l *look) list(ctx context.Context) (finding, error) {
 	f, err := l.traced(ctx)
 	if _, other := f.(*reliableFound); f != nil && !other || err != nil {
@@ -82,7 +82,7 @@ func (l *look) sorted(ctx context.Context) (finding, error) {
 	return l.queue(ctx, "priority queue", l.redis.B().Zcard().Key(l.name).Build())
 }
 
-// queue reads a queue whose elements count tells.
+// queue reads a queue. The command count returns the number of its elements.
 func (l *look) queue(ctx context.Context, kind string, count rueidis.Completed) (*queueFound, error) {
 	n, err := l.numbers(ctx, count, l.redis.B().Pttl().Key(l.name).Build())
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *look) queue(ctx context.Context, kind string, count rueidis.Completed) 
 	return &queueFound{Name: l.name, Kind: kind, Entries: n[0], RemainingMS: max(n[1], -1)}, nil
 }
 
-// bounded has the number of free places beside its list.
+// bounded reads a bounded queue: its list, and the number of free places, which is a key of its own.
 func (l *look) bounded(ctx context.Context) (finding, error) {
 	q, free, err := l.withNumber(ctx, "bounded queue", "redisson_bqs")
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *look) withNumber(ctx context.Context, kind, prefix string) (q *queueFou
 	if q, err = l.queue(ctx, kind, l.redis.B().Llen().Key(l.name).Build()); err != nil {
 		return nil, 0, err
 	}
-	n, err = l.redis.Do(ctx, l.redis.B().Get().Key(beside(prefix, l.name)).Build()).AsInt64()
+	n, err = l.redis.Do(ctx, l.redis.B().Get().Key(prefixed(prefix, l.name)).Build()).AsInt64()
 	if rueidis.IsRedisNil(err) {
 		err = nil // it has gone meanwhile
 	}
@@ -129,7 +129,7 @@ func (l *look) delayed(ctx context.Context) (finding, error) {
 		return nil, err
 	}
 	for _, prefix := range []string{"rueidisson_delay_dues", "redisson_delay_queue_timeout"} {
-		key := beside(prefix, l.name)
+		key := prefixed(prefix, l.name)
 		n, err := l.numbers(ctx, l.redis.B().Zcard().Key(key).Build())
 		if err != nil {
 			return nil, err
@@ -197,11 +197,11 @@ type groupFound struct {
 	Dead      int64  `json:"dead"`
 }
 
-// stream is that of a reliable topic if it has the times of the groups of one beside it.
+// stream reads a stream. It is a reliable topic if the name also has the keys for the times of a topic's groups.
 func (l *look) stream(ctx context.Context) (finding, error) {
 	b := l.redis.B()
 	n, err := l.numbers(ctx, b.Xlen().Key(l.name).Build(), b.Pttl().Key(l.name).Build(),
-		b.Exists().Key(companion(l.name, "timeout")).Build(), b.Exists().Key(beside("rueidisson_topic_holders", l.name)).Build())
+		b.Exists().Key(companion(l.name, "timeout")).Build(), b.Exists().Key(prefixed("rueidisson_topic_holders", l.name)).Build())
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (l *look) stream(ctx context.Context) (finding, error) {
 		if n, err := lag.AsInt64(); err == nil {
 			g.Lag = &n
 		}
-		dead, err := l.numbers(ctx, b.Xlen().Key(beside("rueidisson_stream_dead", l.name)+":"+g.Group).Build())
+		dead, err := l.numbers(ctx, b.Xlen().Key(prefixed("rueidisson_stream_dead", l.name)+":"+g.Group).Build())
 		if err != nil {
 			return nil, err
 		}

@@ -13,8 +13,8 @@ import (
 const jobLong = `job adds jobs to a reliable queue, which a fleet shares, has commands do them, each at
 least once, however many workers die, and shows what became of them.
 
-The body of a job is written by a codec, and whoever shares a queue has to use the
-same. --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
+The body of a job is written by a codec. All clients of a queue have to use the same
+one. --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
 jackson-msgpack[:CLASS]; without it they are msgpack. A body that has no text is shown
 as JSON, and bytes that are no UTF-8 in base64, which --json tells by "base64":true.
 
@@ -39,7 +39,7 @@ func (t *tool) jobCommand() *cobra.Command {
 		Long:    jobLong,
 		Example: jobExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind job") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after job") },
 	}
 	cmd.PersistentFlags().StringVar(&j.codec, "codec", "msgpack", "`F` of the bodies")
 	cmd.AddCommand(j.addCommand(), j.workCommand(), j.statsCommand(), j.listCommand(), j.watchCommand(),

@@ -68,7 +68,7 @@ func (j *jobCall) addCommand() *cobra.Command {
 	f.DurationVar(&a.delay, "delay", 0, "nobody gets it for `D`")
 	f.DurationVar(&a.expiry, "expiry", 0, "drop it if nobody has got it within `D`")
 	f.IntVar(&a.priority, "priority", 0, "`N` of 0 to 255: it passes those of lower ones")
-	f.StringVar(&a.group, "group", "", "the jobs of `G` are done one behind the other")
+	f.StringVar(&a.group, "group", "", "the jobs of `G` are done one after the other")
 	f.StringVar(&a.dedup, "dedup", "", "`KEY=TTL`: not if KEY was used less than TTL ago")
 	f.StringVar(&a.unique, "unique", "", "not while another job of that `KEY` is not done")
 	return cmd

@@ -22,13 +22,13 @@ var jobStates = []struct {
 	{"due", reliable.Delayed}, {"dead", reliable.Dead},
 }
 
-const jobListLong = `ls shows the jobs, each on a line with tabs between: the id, its state (ready; due:
-delayed, or to be tried again; behind: another of its group; leased; dead), how many
-attempts have failed, the body, and why the last attempt did. --state S shows those in
-one state, in its order. What comes and goes meanwhile may be passed over, or be shown
-twice. A body that does not decode is shown as its bytes. A body or a cause that has
-something which is not printable, such as a tab or a newline, is quoted as Go does it.
-Then come, of a leased job, pid@host of the process that has it, and, if a worker has
+const jobListLong = `ls shows the jobs, each on a line with tabs between: the id, its state, how many
+attempts have failed, the body, and why the last attempt did. The state is "ready",
+"due" (delayed, or to be tried again), "behind" (it waits for another of its group),
+"leased" or "dead". --state S shows those in one state, in its order. What comes and
+goes meanwhile may be passed over, or be shown twice. A body that does not decode is
+shown as its bytes. A body or a cause that has something which is not printable, such
+as a tab or a newline, is quoted as Go does it. Then come, of a leased job, pid@host of the process that has it, and, if a worker has
 said it, how far the job is, as JSON.
 
 With --json an object in each line: {"id", "state", "body", "attempts", "error",
@@ -36,7 +36,7 @@ With --json an object in each line: {"id", "state", "body", "attempts", "error",
 "group", "priority", "progress"}; the times are since 1970, due_ms is there while a job is due,
 dead_ms if it is dead, error if an attempt has failed. Of a leased job lease_ms is when
 its lease ends, delivery is the number that CMD has as RUEIDISSON_DELIVERY, and client,
-pid and host are who has it.
+pid and host are those of its worker.
 
 See "rueidisson job --help" for codecs and exit codes.`
 

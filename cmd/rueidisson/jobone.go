@@ -23,7 +23,7 @@ Exit codes:
 func (j *jobCall) cancelCommand() *cobra.Command {
 	return j.takeOutCommand(&cobra.Command{
 		Use:     "cancel NAME ID...",
-		Short:   "Take jobs out, also from who has them",
+		Short:   "Take jobs out, also those that a worker has",
 		Long:    jobCancelLong,
 		Example: "  rueidisson job cancel mails 1795356000123",
 	}, (*jobs).Cancel, func(name string, n int64) any {
@@ -73,7 +73,7 @@ func (j *jobCall) takeOutCommand(cmd *cobra.Command, take func(*jobs, context.Co
 	named := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
-			return usage("an ID is needed behind NAME")
+			return usage("an ID is needed after NAME")
 		}
 		return named(cmd, args)
 	}

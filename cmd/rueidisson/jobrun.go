@@ -184,11 +184,11 @@ func (w *worker) tellJob(r *jobReport) {
 }
 
 const (
-	// lingering is how long a body may take to be read by what CMD has left behind.
+	// lingering is how long processes that outlive CMD may still read the body.
 	lingering = time.Second
-	// reading is how long the last words of CMD may take behind its end.
+	// reading is how long the standard error of CMD may still be read after the end of CMD.
 	reading = 100 * time.Millisecond
-	// remembered is how much of its standard error is.
+	// remembered is how many bytes of the end of CMD's standard error are kept.
 	remembered = 4 << 10
 )
 

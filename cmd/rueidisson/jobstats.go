@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const jobStatsLong = `stats counts the jobs: those that are ready, due later (delayed, or to be tried again),
-behind another of their group, leased to a worker, and dead; since the queue was made
-those that were added, acked (done), retried (attempts that failed), that ran out
-(attempts whose lease did), and that expired. oldest is how long the next one that is
-ready has been there.
+const jobStatsLong = `stats counts the jobs in each state: "ready", "due" (delayed, or to be tried again),
+"behind" (they wait for another of their group), "leased" (to a worker) and "dead". It
+also counts, since the queue was made, those that were added, acked (done), retried
+(attempts that failed), that ran out (attempts whose lease did), and that expired.
+oldest is how long the next one that is ready has been there.
 
 With --json: {"name", "ready", "due", "behind", "leased", "dead", "added", "acked",
 "retried", "ran_out", "expired", "oldest_ms", "paused"}; oldest_ms is 0 if none is ready.

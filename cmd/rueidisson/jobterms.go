@@ -22,9 +22,9 @@ again, until a worker comes that was given some. Workers follow with the next jo
 take.
 
 With --json: {"name", "attempts", "backoff_ms", "dead_limit", "dead_age_ms", "lease_ms",
-"in_flight", "group_in_flight", "keep_done_ms"}; backoff_ms is a list, of which the last
-counts for all further attempts. It and what follows lease_ms are not there while the
-default counts.
+"in_flight", "group_in_flight", "keep_done_ms"}; backoff_ms is a list. Its last
+element counts for all further attempts. backoff_ms and the fields after lease_ms are
+left out while the default counts.
 
 See "rueidisson job --help" for exit codes.`
 

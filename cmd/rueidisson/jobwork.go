@@ -16,7 +16,7 @@ import (
 )
 
 const jobWorkLong = `work takes jobs and runs CMD for each, with its body on standard input, without a
-newline. Everything behind -- belongs to CMD, as do standard output and error.
+newline. Everything after -- belongs to CMD, as do standard output and error.
 
 CMD ends with 0: the job is done. With anything else the attempt has failed, for
 "exit N" and the last line of CMD's standard error; the job is tried again after a
@@ -302,7 +302,7 @@ func (w *worker) under() (all []*child) {
 	return all
 }
 
-// work does one job behind the other, until taking ends.
+// work does one job after the other, until taking ends.
 func (w *worker) work(ctx, taking context.Context, q *jobs) error {
 	next := q.Receive
 	if w.drain {

@@ -38,7 +38,7 @@ func (t *tool) latchCommand() *cobra.Command {
 		Long:    latchLong,
 		Example: latchExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind latch") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after latch") },
 	}
 	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand(), t.latchRemoveCommand())
 	return cmd
@@ -289,7 +289,7 @@ func (l latchLook) state(ctx context.Context) (armed, open bool, err error) {
 	if err != nil || left > 0 || l.redis == nil {
 		return left > 0, err == nil && left == 0, err
 	}
-	armed, err = l.redis.Do(ctx, l.redis.B().Exists().Key(beside("rueidisson_opened", l.of.Name())).Build()).AsBool()
+	armed, err = l.redis.Do(ctx, l.redis.B().Exists().Key(prefixed("rueidisson_opened", l.of.Name())).Build()).AsBool()
 	return armed, true, err
 }
 
@@ -342,7 +342,7 @@ func (l latchLook) untilArmed(ctx context.Context) error {
 // latchChannel returns the channel on which a latch is said to be armed, and to open.
 func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 
-const latchRemoveLong = `rm removes the latch. Who waits passes.
+const latchRemoveLong = `rm removes the latch. Its waiters pass.
 
 With --json: {"name", "removed"}.
 

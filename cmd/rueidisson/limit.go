@@ -24,9 +24,9 @@ rate of its own (WithRule) is counted by the stored one here.
 A rate that is per client is counted in each process by itself: it can be set,
 shown, paused and deleted from here, and nothing can be seen or taken.
 
-With --redisson NAME is an RRateLimiter of Redisson's, shared with Java: a log of
-what was granted, of which never more than N fall into any D of its rate N/D. It
-has no burst, no keys, no blocks and no pauses.
+With --redisson NAME is an RRateLimiter of Redisson's, shared with Java. It is a
+log of what was granted. With a rate of N/D, never more than N are granted in any D.
+It has no burst, no keys, no blocks and no pauses.
 
 --key is never that of a certificate here: see RUEIDISSON_KEY in "rueidisson --help".
 
@@ -55,7 +55,7 @@ func (t *tool) limitCommand() *cobra.Command {
 		Args:    noSuchCommand,
 
 		PersistentPreRunE: t.checkKind,
-		RunE:              func(*cobra.Command, []string) error { return usage("a command is needed behind limit") },
+		RunE:              func(*cobra.Command, []string) error { return usage("a command is needed after limit") },
 	}
 	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's: for "+ofRedissonText)
 	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),

@@ -39,7 +39,7 @@ func (s *scanning) check() error {
 	return nil
 }
 
-// withRedis runs do on a connection of its own beside the client's.
+// withRedis runs do on a connection of its own, in addition to the client's.
 func (s *scanning) withRedis(do func(c *rueidisson.Client) error) error {
 	return s.withClient(func(c *rueidisson.Client) error {
 		var err error

@@ -85,7 +85,7 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 	case s.reset && s.ifAbsent:
 		return usage("--reset and --if-absent exclude each other")
 	case s.redisson && cmd.Flags().Changed("burst"):
-		return usage("a limiter of Redisson's has no burst beside the N of its rate: --redisson and --burst exclude each other")
+		return usage("a limiter of Redisson's has no burst in addition to the N of its rate: --redisson and --burst exclude each other")
 	case !s.redisson && cmd.Flags().Changed("keep-alive"):
 		return usage("--keep-alive goes with --redisson: here it is --ttl")
 	case s.redisson && cmd.Flags().Changed("ttl"):

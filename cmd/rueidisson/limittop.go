@@ -22,7 +22,7 @@ const limitTopLong = `top shows the keys of NAME that have the least left, one a
 
 What is left is rounded down, and may be a token less than "limit peek" says;
 below 0 it is debt, and what is reserved. Of a key above 64 bytes its hash is
-shown, as it stands in Redis, behind "%#". Keys that go by a rate of their own are
+shown, as it stands in Redis, after "%#". Keys that go by a rate of their own are
 counted by the stored one.
 
 It looks through the keys of Redis, of all masters of a cluster, by SCAN, and says

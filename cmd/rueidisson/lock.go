@@ -12,15 +12,16 @@ import (
 )
 
 const lockLong = `lock waits for the lock NAME, runs CMD while holding it, and releases it when CMD
-ends. Everything behind -- belongs to CMD, as do standard input, output and error;
+ends. Everything after -- belongs to CMD, as do standard input, output and error;
 what the tool itself has to say goes to standard error.
 
 Without --wait it waits until the lock is free; with --wait 0 it tries once. The
 hold is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
 takes longer loses the lock after D.
 
-Which lock. NAME is a plain lock, or with --fair a fair one, which all who share it
-have to say: whoever was queued first has it first, in any process, Java included.
+Which lock. NAME is a plain lock, or with --fair a fair one. All clients that
+share a fair lock have to use it as a fair one. Its waiters get it in the order in
+which they were queued, in any process, Java included.
 
 Losing the lock. The server may go away, or somebody may use force-unlock. At the
 moment when the hold can no longer be trusted, which is before the server gives
@@ -133,7 +134,7 @@ func (j *job) takeArgs(cmd *cobra.Command, args []string) error {
 	case dash != 1:
 		return usage("one NAME is needed before --, not %d", dash)
 	case len(args) < 2 || args[1] == "":
-		return usage("a CMD is needed behind --")
+		return usage("a CMD is needed after --")
 	}
 	j.name, j.argv = args[0], args[1:]
 	return nil

@@ -86,8 +86,8 @@ func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson
 	return do(c, s)
 }
 
-// beside returns a key that belongs to the lock of a name.
-func beside(prefix, name string) string {
+// prefixed returns the key that an object of that name has under a prefix.
+func prefixed(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
 	}
@@ -100,9 +100,9 @@ func readState(ctx context.Context, redis rueidis.Client, name string) (*state, 
 	answers := redis.DoMulti(ctx,
 		b.Hgetall().Key(name).Build(),
 		b.Pttl().Key(name).Build(),
-		b.Lrange().Key(beside("redisson_lock_queue", name)).Start(0).Stop(-1).Build(),
-		b.Get().Key(beside("redisson_lock_token", name)).Build(),
-		b.Hgetall().Key(beside("rueidisson_term", name)).Build(),
+		b.Lrange().Key(prefixed("redisson_lock_queue", name)).Start(0).Stop(-1).Build(),
+		b.Get().Key(prefixed("redisson_lock_token", name)).Build(),
+		b.Hgetall().Key(prefixed("rueidisson_term", name)).Build(),
 	)
 	s := &state{name: name}
 	var errs [5]error

@@ -17,8 +17,8 @@ import (
 const mapLong = `map works with the maps that a fleet shares, Java too (RMap; with --cache RMapCache,
 with --native RMapCacheNative).
 
-Keys and values are written by a codec, and whoever shares a map has to use the
-same. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json,
+Keys and values are written by a codec. All clients of a map have to use the same
+one. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json,
 msgpack, kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it keys are text
 and values msgpack. A value that has no text is shown as JSON, and bytes that are no
 UTF-8 in base64, which --json tells by "base64":true.
@@ -46,7 +46,7 @@ func (t *tool) mapCommand() *cobra.Command {
 		Long:    mapLong,
 		Example: mapExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind map") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after map") },
 	}
 	cmd.PersistentFlags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
 	cmd.PersistentFlags().BoolVar(&m.cache, "cache", false, "the map is an RMapCache: entries may have an end and an idle time")

@@ -13,11 +13,11 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
-// written is a map that others write behind.
+// written is a map with write-behind, whose writing is done by other processes.
 type written = rmap.Writing[string, string]
 
-// behind runs do on the map, as one that is written behind by others.
-func (m *mapCall) behind(name string, do func(w *written) error) error {
+// withWritten runs do on the map as a written one.
+func (m *mapCall) withWritten(name string, do func(w *written) error) error {
 	return m.open(func(c *rueidisson.Client, as rmap.Option) error {
 		others := []rmap.WritingOption{rmap.WithBehind(1), rmap.WithOthersWriting()}
 		switch {
@@ -45,13 +45,13 @@ See "rueidisson map --help" for codecs and exit codes.`
 func (m *mapCall) deadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "dead NAME",
-		Short: "Show changes that the store behind a map has not taken",
+		Short: "Show changes that the store of a map has not taken",
 		Long:  mapDeadLong,
 		Example: `  rueidisson map dead stock
   rueidisson map dead stock --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.behind(args[0], func(w *written) error { return m.dead(cmd.Context(), w) })
+			return m.withWritten(args[0], func(w *written) error { return m.dead(cmd.Context(), w) })
 		},
 	}
 }
@@ -175,7 +175,7 @@ func (m *mapCall) deadAreTo(cmd *cobra.Command, do func(ctx context.Context, w *
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return m.behind(args[0], func(w *written) error {
+		return m.withWritten(args[0], func(w *written) error {
 			n, report, err := do(cmd.Context(), w, args[1:])
 			if err != nil {
 				return err

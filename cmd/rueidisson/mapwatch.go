@@ -14,8 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
-const mapWatchLong = `watch shows what happens to the entries of a cache (--cache), whoever writes, Go or
-Java: created, updated, removed or expired, the key, the value, and of an update the
+const mapWatchLong = `watch shows what happens to the entries of a cache (--cache), whether Go or Java
+writes it: created, updated, removed or expired, the key, the value, and of an update the
 one from before, with tabs between them. "gap" stands where some may have been missed,
 since the connection was lost or the reader is too slow. What cannot be decoded is told
 on standard error, which also has a line when the server is lost, and one when it is

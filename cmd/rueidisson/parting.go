@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// parting is for giving the lock back when CMD has ended. Whoever waits for
-	// the tool waits for CMD, and not for a server that is silent.
+	// parting is for giving the lock back when CMD has ended. A caller of the
+	// tool waits for CMD, and not for a server that is silent.
 	parting = 750 * time.Millisecond
 	// closeTimeout is for giving back what a wait that has ended may have won.
 	closeTimeout = 5 * time.Second
@@ -16,8 +16,8 @@ const (
 
 var errSilent = errors.New("the server does not answer in time; what is held is left to its lease")
 
-// within waits for f until ctx ends. What goes on behind that ends with the
-// process.
+// within waits for f until ctx ends. If f goes on after that, it ends with
+// the process.
 func within(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

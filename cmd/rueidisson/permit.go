@@ -40,7 +40,7 @@ func (t *tool) permitCommand() *cobra.Command {
 		Long:    permitLong,
 		Example: permitExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind permit") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after permit") },
 	}
 	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand(), t.permitRemoveCommand())
 	return cmd
@@ -60,7 +60,7 @@ func noPermits(err error) error {
 }
 
 const permitSetLong = `set sets how many permits of NAME there are, those that are held included. If more
-are held, none is granted until enough have come back. Who waits is told.
+are held, none is granted until enough have come back. The waiters are notified.
 
 With --json: {"name", "permits"}.`
 
@@ -99,7 +99,7 @@ func twoArgs(what string) cobra.PositionalArgs {
 }
 
 const permitRunLong = `run waits for a permit of NAME, runs CMD while holding it, and gives it back when CMD
-ends. Everything behind -- belongs to CMD.
+ends. Everything after -- belongs to CMD.
 
 Without --wait it waits until a permit is free; with --wait 0 it tries once. The
 permit is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
@@ -188,8 +188,8 @@ func (p permitHeld) Fence() (fence.Token, bool) { return fence.Token{}, false }
 
 func (p permitHeld) Unlock(ctx context.Context) error { return p.Release(ctx) }
 
-const permitReleaseLong = `release gives the permit of that id back, whoever holds it. The holder is not asked:
-it learns of it at its next renewal, ten seconds later by default.
+const permitReleaseLong = `release gives the permit of that id back, also one of another process. Its holder is
+not asked: it learns of it at its next renewal, ten seconds later by default.
 
 With --json: {"name", "released"}, the id.`
 
@@ -219,7 +219,8 @@ func (t *tool) permitReleaseCommand() *cobra.Command {
 }
 
 const permitRemoveLong = `rm removes NAME with its permits, those that are held included: their holders learn of
-it at their next renewals. Who waits goes on waiting, until permits are set anew.
+it at their next renewals. The waiters go on waiting
+until permits are set anew.
 
 With --json: {"name", "removed"}.
 

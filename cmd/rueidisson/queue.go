@@ -17,7 +17,7 @@ const queueLong = `queue works with the queues that a fleet shares, Java too (RQ
 RBlockingQueue; with --bounded RBoundedBlockingQueue, with --delayed --redisson
 RDelayedQueue).
 
-Elements are written by a codec, and whoever shares a queue has to use the same.
+Elements are written by a codec. All clients of a queue have to use the same one.
 --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
 jackson-msgpack[:CLASS]; without it they are msgpack. An element that has no text is
 shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
@@ -51,7 +51,7 @@ func (t *tool) queueCommand() *cobra.Command {
 		Long:    queueLong,
 		Example: queueExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind queue") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after queue") },
 	}
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the elements")
 	cmd.PersistentFlags().BoolVar(&c.bounded, "bounded", false, "the queue is an RBoundedBlockingQueue: it holds so many elements at most")

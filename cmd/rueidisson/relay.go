@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// relay gives the signals that the process gets to whoever they are for now.
+// relay passes the signals that the process gets to the current handler: the wait, or CMD.
 type relay struct {
 	in   chan os.Signal
 	over chan struct{}

@@ -82,7 +82,7 @@ Java services through Redisson, on one Redis or Valkey; with the rate limits, th
 semaphores, latches, maps, queues and topics of both; with barriers and elections; and
 with queues of jobs.
 
-Flags may stand before the command or behind NAME. A duration D is a number with a unit,
+Flags may stand before the command or after NAME. A duration D is a number with a unit,
 such as 500ms, 1.5s, 2m or 1h30m. A number alone is in seconds.
 
 Environment:

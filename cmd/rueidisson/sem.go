@@ -41,7 +41,7 @@ func (t *tool) semCommand() *cobra.Command {
 		Long:    semLong,
 		Example: semExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind sem") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after sem") },
 	}
 	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand(), t.semRemoveCommand())
 	return cmd
@@ -97,7 +97,7 @@ func (s *semCall) runs(cmd *cobra.Command, do func(ctx context.Context, of *sema
 }
 
 const semSetLong = `set makes N permits of NAME free, whatever there was: those that are taken are not
-counted. Who waits is told.
+counted. The waiters are notified.
 
 With --json: {"name", "available"}.`
 
@@ -236,8 +236,8 @@ func (s *semCall) info(ctx context.Context, of *semaphore.Semaphore) error {
 	return s.tellFree(of.Name(), n)
 }
 
-const semRemoveLong = `rm removes NAME with its permits, also if some are taken. Who waits goes on waiting,
-until permits are set anew.
+const semRemoveLong = `rm removes NAME with its permits, also if some are taken. The waiters go on
+waiting until permits are set anew.
 
 With --json: {"name", "removed"}.
 

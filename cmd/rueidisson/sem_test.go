@@ -37,8 +37,8 @@ func TestHelpOfSem(t *testing.T) {
 func TestANumberBelowZeroIsNamed(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"sem set a -1":     "rueidisson: -1 is read as a flag; a number below 0 stands behind --\nrueidisson: try: rueidisson sem set --help\n",
-		"sem set a -1.5":   "rueidisson: -1.5 is read as a flag; a number below 0 stands behind --\nrueidisson: try: rueidisson sem set --help\n",
+		"sem set a -1":     "rueidisson: -1 is read as a flag; a number below 0 goes after --\nrueidisson: try: rueidisson sem set --help\n",
+		"sem set a -1.5":   "rueidisson: -1.5 is read as a flag; a number below 0 goes after --\nrueidisson: try: rueidisson sem set --help\n",
 		"sem set a -x":     "rueidisson: unknown shorthand flag: 'x' in -x\nrueidisson: try: rueidisson sem set --help\n",
 		"sem set a --what": "rueidisson: unknown flag: --what\nrueidisson: try: rueidisson sem set --help\n",
 	} {

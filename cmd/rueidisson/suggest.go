@@ -56,7 +56,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	}
 	text := "-" + none.GetSpecifiedShortnames()
 	if _, bad := strconv.ParseFloat(text, 64); bad == nil {
-		return usage("%s is read as a flag; a number below 0 stands behind --", text)
+		return usage("%s is read as a flag; a number below 0 goes after --", text)
 	}
 	if meant := flagsLike(cmd, none.GetSpecifiedName()); len(meant) > 0 {
 		return usage("%w, was it %s?", err, strings.Join(meant, " or "))

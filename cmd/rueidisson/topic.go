@@ -18,7 +18,7 @@ const topicLong = `topic publishes messages to all who listen, Java too (RTopic;
 RShardedTopic, with --pattern RPatternTopic), and shows them. dead, redrive and purge are
 about what durable names of a reliable topic have put aside.
 
-Messages are written by a codec, and whoever shares a topic has to use the same.
+Messages are written by a codec. All clients of a topic have to use the same one.
 --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
 jackson-msgpack[:CLASS]; without it they are msgpack. A message that has no text is
 shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
@@ -42,7 +42,7 @@ func (t *tool) topicCommand() *cobra.Command {
 		Long:    topicLong,
 		Example: topicExample,
 		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind topic") },
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after topic") },
 	}
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the messages")
 	cmd.PersistentFlags().BoolVar(&c.sharded, "sharded", false, "the topic is an RShardedTopic")
