@@ -392,8 +392,7 @@ func (of bulky) judge(t *testing.T, metered *redistest.Metered, c, plain *rueidi
 
 // TestHoldLivesBesideLargeWalks on a slow link: its renewals do not wait behind the
 // answers, and rueidis does not close their connection.
-func TestHoldLivesBesideLargeWalks(t *testing.T) {
-	t.Parallel()
+func TestHoldLivesBesideLargeWalks(t *testing.T) { // and beside no other test of this process, which has little time for it
 	const walkers, entries = 8, 40
 	lease, lasts := redistest.Scaled(time.Second), time.Duration(redistest.Count(t, 20, 3600))*time.Second
 	server := redistest.Shared(t, redistest.Version("8.0"))

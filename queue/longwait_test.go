@@ -127,12 +127,20 @@ func TestBoundedTakeOfALongElementThatIsOfferedMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	rate.Store(9 << 17) // 7 s, and a command blocks for 5 s and has one more
 	q.q.seen.longest.Store(size)
-	got := make(chan error, 1)
-	go func() { _, err := q.Take(t.Context()); got <- err }()
-	redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(announced, q.q.key) == 1 }, soon, time.Millisecond)
-	_, err = other.Offer(t.Context(), strings.Repeat("x", size))
-	require.NoError(t, err)
-	require.NoError(t, <-got)
+	redistest.Within(t, 2*time.Second, func() time.Duration { // of a process that stands still meanwhile the answer may be too late
+		ctx, cancel := context.WithTimeout(t.Context(), redistest.Soon)
+		defer cancel()
+		got := make(chan error, 1)
+		go func() { _, err := q.Take(ctx); got <- err }()
+		redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(announced, q.q.key) == 1 }, soon, time.Millisecond)
+		_, err = other.Offer(t.Context(), strings.Repeat("x", size))
+		require.NoError(t, err)
+		if err := <-got; err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return time.Hour // the element is lost
+		}
+		return 0
+	})
 }
 
 // TestReadersOfManyStreamsAreToldAtOnce: the server sends each entry to those who wait, and to its reader.
