@@ -435,7 +435,7 @@ func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 		says string
 	}{
 		"none":                   {multilock.Red(), nil, "no locks"},
-		"two":                    {multilock.Red(good[:2]...), nil, "3 at least"},
+		"two":                    {multilock.Red(good[:2]...), nil, "at least 3"},
 		"two of one client":      {multilock.Red(one.Lock("a"), two.Lock("b"), one.Lock("c")), nil, "one client"},
 		"the same twice":         {multilock.Red(good[0], good[1], one.Lock("a")), nil, "twice"},
 		"several":                {multilock.Red(good[0], good[1], multilock.Red(good...)), nil, "several"},

@@ -140,6 +140,8 @@
 //	disconnected       the connection of a subscription was lost
 //	reconnected        the connection of a subscription is back
 //	decode             what is stored cannot be decoded
+//	not_permitted      a check found what the ACL does not permit
+//	settings           a check found settings of the server that endanger what is held
 //	invalid_argument   an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis
 //

@@ -35,6 +35,7 @@ var named = map[string]map[string]error{
 		"closed": rueidisson.ErrClosed, "invalid_argument": rueidisson.ErrInvalidArgument, "outcome_unknown": rueidisson.ErrOutcomeUnknown,
 		"slot_moving": rueidisson.ErrSlotMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
 		"notice": rueidisson.ErrNotice, "unreached": rueidisson.ErrUnreached,
+		"not_permitted": rueidisson.ErrNotPermitted, "settings": rueidisson.ErrSettings,
 		"disconnected": rueidisson.ErrDisconnected, "reconnected": rueidisson.ErrReconnected,
 	},
 	"codec":    {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
