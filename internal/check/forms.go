@@ -47,7 +47,7 @@ func kindOf(name string) string {
 	switch name {
 	case "sadd", "scard", "sismember", "smembers", "srem", "sscan", "smove", "spop", "srandmember", "smismember":
 		return Set
-	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "getdel":
+	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat":
 		return String
 	case "lindex", "linsert", "llen", "lpop", "lpos", "lpush", "lpushx", "lrange", "lrem", "lset", "ltrim", "rpop", "rpush", "rpushx",
 		"lmove", "blmove", "lmpop", "blmpop", "blpop", "brpop":

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -148,11 +147,7 @@ func (t *ticket) observe(what httplimit.Report) {
 	if l.sharedKey == "" || what.Key != l.sharedKey {
 		key = l.key.Redact(what.Key)
 	}
-	if more, ok := l.log.Speak(time.Now()); ok {
-		l.logger.WarnContext(t.ctx, "rate limiter failed",
-			slog.String("name", l.limits[0].Name()), slog.String("key", key), slog.String("method", t.method),
-			slog.String("outcome", what.Outcome.String()), slog.Int("unlogged", more), slog.Any("err", what.Err))
-	}
+	l.log.Warn(t.ctx, l.logger, l.limits[0].Name(), key, what.Outcome.String(), what.Err, slog.String("method", t.method))
 }
 
 // stream is a stream whose handler finds the ticket, and whose messages may count.

@@ -2,9 +2,7 @@ package httplimit
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -123,9 +121,5 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	if m.sharedKey == "" || p.Key != m.sharedKey {
 		key = m.key.Redact(p.Key)
 	}
-	if more, ok := m.log.Speak(time.Now()); ok {
-		m.logger.WarnContext(r.Context(), "rate limiter failed",
-			slog.String("name", m.limits[0].Name()), slog.String("key", key),
-			slog.String("outcome", p.Outcome.String()), slog.Int("unlogged", more), slog.Any("err", p.Err))
-	}
+	m.log.Warn(r.Context(), m.logger, m.limits[0].Name(), key, p.Outcome.String(), p.Err)
 }

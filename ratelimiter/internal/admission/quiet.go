@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -12,8 +14,18 @@ type Quiet struct {
 	held  int
 }
 
-// Speak reports whether a line may be written now, and how many were not since the last one.
-func (q *Quiet) Speak(now time.Time) (unlogged int, ok bool) {
+// Warn logs that a limiter failed, unless it did so less than a second ago. key is redacted.
+func (q *Quiet) Warn(ctx context.Context, logger *slog.Logger, limiter, key, outcome string, err error, more ...any) {
+	unlogged, ok := q.speak(time.Now())
+	if !ok {
+		return
+	}
+	logger.WarnContext(ctx, "rate limiter failed", append(more, slog.String("name", limiter), slog.String("key", key),
+		slog.String("outcome", outcome), slog.Int("unlogged", unlogged), slog.Any("err", err))...)
+}
+
+// speak reports whether a line may be written now, and how many were not since the last one.
+func (q *Quiet) speak(now time.Time) (unlogged int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Before(q.until) {
