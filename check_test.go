@@ -41,7 +41,7 @@ type checked struct {
 	fields bool
 }
 
-// user runs operations, none of which may fail.
+// user runs operations. A failed operation fails the test.
 type user struct {
 	t   *testing.T
 	ctx context.Context
@@ -691,10 +691,10 @@ func needsOf(t *testing.T, o rueidisson.Checker) (needs []check.Need) {
 	return needs
 }
 
-// connection is what rueidis and the client run on any connection.
+// connection lists the commands that rueidis and the client run on any connection.
 var connection = []string{"+hello", "+ping", "+info", "+eval", "+evalsha", "+time", "+client|setinfo", "+discard"}
 
-// ruleOf returns the words of an ACL that permits what is needed, but for what leave says.
+// ruleOf returns the words of an ACL that permits all needs, except those that leave reports.
 func ruleOf(needs []check.Need, leave func(check.Need) bool) []string {
 	words := slices.Clone(connection)
 	add := func(mark, name string, more bool) {

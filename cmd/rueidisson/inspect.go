@@ -82,7 +82,7 @@ func oneName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// found is what inspect tells. Owner, Count and RemainingMS are those of the
+// found describes a lock. Owner, Count and RemainingMS are those of the
 // first holder.
 type found struct {
 	Name        string        `json:"name"`

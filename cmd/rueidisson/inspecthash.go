@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// barrierFound is what inspect tells of a barrier.
+// barrierFound describes a barrier.
 type barrierFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
@@ -55,7 +55,7 @@ func (b *barrierFound) print(w io.Writer) {
 	fmt.Fprintf(w, "generation\t%d\n%s", b.Generation, ended(b.RemainingMS))
 }
 
-// lockGroupFound is what inspect tells of a group of locks that has one hash for all.
+// lockGroupFound describes a group of locks that has one hash for all.
 type lockGroupFound struct {
 	Name        string   `json:"name"`
 	Kind        string   `json:"kind"`
@@ -90,7 +90,7 @@ func (g *lockGroupFound) print(w io.Writer) {
 	fmt.Fprint(w, ended(g.RemainingMS))
 }
 
-// logFound is what inspect tells of Redisson's rate limiter.
+// logFound describes Redisson's rate limiter.
 type logFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// mapFound is what inspect tells of a hash that is a map's.
+// mapFound describes the hash of a map.
 type mapFound struct {
 	Name        string           `json:"name"`
 	Kind        string           `json:"kind"` // map, ttl map or cache

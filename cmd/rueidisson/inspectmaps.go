@@ -15,7 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 )
 
-// shardedFound is what inspect tells of a map of many hashes.
+// shardedFound describes a map of many hashes.
 type shardedFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
@@ -55,7 +55,7 @@ func (s *shardedFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nshards\t%d\nentries\t%d\n%s", s.Name, s.Kind, s.Shards, s.Entries, ended(s.RemainingMS))
 }
 
-// multimapFound is what inspect tells of a hash that is a multimap's.
+// multimapFound describes the hash of a multimap.
 type multimapFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"` // list multimap or set multimap

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
-// numberFound is what inspect tells of a string that is a whole number.
+// numberFound describes a string that is a whole number.
 type numberFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"` // semaphore, latch, or semaphore or latch
@@ -20,7 +20,7 @@ type numberFound struct {
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
-// permitsFound is what inspect tells of a semaphore whose permits have ids.
+// permitsFound describes a semaphore whose permits have ids.
 type permitsFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
@@ -57,7 +57,7 @@ func (l *look) text(ctx context.Context) (finding, error) {
 	return l.kindOfNumber(ctx, n)
 }
 
-// limiterFound is what inspect tells of a rate limiter of this library.
+// limiterFound describes a rate limiter of this library.
 type limiterFound struct {
 	Name        string   `json:"name"`
 	Kind        string   `json:"kind"`

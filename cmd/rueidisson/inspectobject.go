@@ -13,7 +13,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// finding is what inspect tells of what is no lock.
+// finding describes an object that is no lock.
 type finding interface{ print(w io.Writer) }
 
 // look is a look at one name.
@@ -118,7 +118,7 @@ func (l *look) numbers(ctx context.Context, each ...rueidis.Completed) ([]int64,
 	return got, nil
 }
 
-// otherFound is what inspect tells of a key that is no object's.
+// otherFound describes a key of no known object.
 type otherFound struct {
 	Name        string           `json:"name"`
 	Kind        string           `json:"kind"` // unknown

@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
-// queueFound is what inspect tells of a queue whose elements are a list or a sorted set.
+// queueFound describes a queue whose elements are a list or a sorted set.
 type queueFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"` // queue, bounded queue, ring buffer, priority queue, delayed queue
@@ -146,7 +146,7 @@ func (l *look) delayed(ctx context.Context) (finding, error) {
 	return q, nil
 }
 
-// reliableFound is what inspect tells of a reliable queue.
+// reliableFound describes a reliable queue.
 type reliableFound struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
@@ -178,7 +178,7 @@ func (r *reliableFound) print(w io.Writer) {
 	fmt.Fprintf(w, "see\trueidisson job stats %s\n", r.Name)
 }
 
-// streamFound is what inspect tells of a stream.
+// streamFound describes a stream.
 type streamFound struct {
 	Name        string       `json:"name"`
 	Kind        string       `json:"kind"` // stream or reliable topic

@@ -37,7 +37,7 @@ const (
 	Stream = "stream"
 )
 
-// Object is what an object is on the server.
+// Object describes an object on the server.
 type Object struct {
 	Engine     *locking.Engine
 	Kind, Name string // for errors
@@ -65,7 +65,7 @@ func Keys(is string, names ...string) []Key {
 	return all
 }
 
-// Each returns a key that stands for all which begin like that.
+// Each returns a key that represents all keys with that prefix.
 func Each(is, prefix string) Key { return Key{Name: prefix + "0", Type: is, Each: true} }
 
 // shown returns the name for errors.
@@ -135,7 +135,7 @@ func Listing(ctx context.Context, add func(needs []Need)) context.Context {
 	return context.WithValue(ctx, listing{}, add)
 }
 
-// Lists reports whether ctx is one of [Listing]. Then a check is to name all keys, also those that another one stands for.
+// Lists reports whether ctx is one of [Listing]. Then a check names all keys, also those that another key represents.
 func Lists(ctx context.Context) bool { return ctx != nil && ctx.Value(listing{}) != nil }
 
 //go:embed lua/*.lua
@@ -183,7 +183,7 @@ type ask struct {
 	channel string
 }
 
-// plan is what is asked about an object.
+// plan lists the questions about an object.
 type plan struct {
 	o    *Object
 	asks []ask
@@ -265,7 +265,7 @@ func (p *plan) name(a ask) string {
 	return a.Command
 }
 
-// said is what the server answered.
+// said is the answer of the server.
 type said struct {
 	knows  bool
 	who    string

@@ -15,7 +15,7 @@ var (
 	runs    = regexp.MustCompile(`(?m)^-- Runs\s+(.*)$`)
 )
 
-// Publishes stands among the commands of a script for the one that its caller announces with: PUBLISH, or SPUBLISH.
+// Publishes is the command of a script that its caller chooses for announcements: PUBLISH or SPUBLISH.
 const Publishes = "publish*"
 
 // containers are commands whose first word chooses one of several.
@@ -48,7 +48,7 @@ func CommandsIn(body string) (names []string) {
 }
 
 // CommandsOf returns what the scripts in the files of fsys that match one of the patterns run, with the parts that they
-// include; without the files that match a pattern behind a "!".
+// include; without the files that match a pattern after a "!".
 func CommandsOf(fsys fs.FS, patterns ...string) (names []string, err error) {
 	var files []string
 	for _, pattern := range patterns {

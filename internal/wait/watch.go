@@ -109,7 +109,7 @@ func (w *Waits) ListenIfStanding(ctx context.Context, r *Listener, channels []pu
 	_ = r.open(bounded, w.Hub, channels) // else the wait will
 }
 
-// after goes on behind a look. The error of a wait that ctx ends says whether the server was reached.
+// after continues after a look. The error of a wait that ctx ends says whether the server was reached.
 func (w *watch) after(ctx context.Context, left time.Duration, err error) error {
 	if w.outage = w.Outage; w.outage == nil {
 		w.outage = new(send.Outage)
