@@ -51,6 +51,7 @@ type consumer struct {
 	mu      sync.Mutex
 	takers  []*taker
 	failure error     // of the last exchange; nil: it was answered
+	failed  time.Time // when that was
 	lookAt  time.Time // when it looks again
 	joining bool      // it is about to hear
 	sub     *pubsub.Subscription
@@ -187,13 +188,16 @@ func (c *consumer) filled(t *taker) (full bool) {
 func (c *consumer) fails(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.failure = why
+	c.failure, c.failed = why, time.Now()
 }
 
 // unanswered returns the error of a wait that ctx has ended, with why the server was not reached.
 func (c *consumer) unanswered(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if time.Since(c.failed) > mostWait+2*c.h.e.SendTimeout() { // a consumer asks more often while it has callers
+		return core.ContextError(ctx)
+	}
 	return send.Unanswered(ctx, c.failure)
 }
 
