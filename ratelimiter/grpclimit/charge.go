@@ -29,7 +29,7 @@ var ErrNoDecision = errors.New("no limit has decided about this call")
 // [FailOpen] let it through, or it is served only because of [Shadow].
 //
 // Cost: one round trip, for all limits at the same time. Errors: [ErrNoDecision];
-// [ratelimiter.ErrInvalidArgument] for n below 0; [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
+// [ratelimiter.ErrInvalidArgument] for n below 0 and for a nil ctx; [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
 func Charge(ctx context.Context, n int64) error {
 	if ctx == nil {
 		return fmt.Errorf("grpclimit: charge: %w: a nil context", ratelimiter.ErrInvalidArgument)

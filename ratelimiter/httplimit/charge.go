@@ -26,9 +26,12 @@ import (
 // whose Cost was 0, one that a limiter's fallback or [FailOpen] let through, one
 // that is only served because of [Shadow].
 //
-// Errors: [ErrNoDecision]; [ratelimiter.ErrInvalidArgument] for n below 0;
+// Errors: [ErrNoDecision]; [ratelimiter.ErrInvalidArgument] for n below 0 and for a nil ctx;
 // [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
 func Charge(ctx context.Context, n int64) error {
+	if ctx == nil {
+		return fmt.Errorf("httplimit: charge: %w: a nil context", ratelimiter.ErrInvalidArgument)
+	}
 	t, ok := ctx.Value(ticketKey{}).(*ticket)
 	switch {
 	case !ok:

@@ -180,3 +180,21 @@ func TestWhatAHandlerLeavesInTheRequestIsSeenFurtherOut(t *testing.T) {
 	s.Close() // waits for what is done after a response
 	assert.NoFileExists(t, <-files)
 }
+
+func TestChargeOfANilContext(t *testing.T) {
+	t.Parallel()
+	var none context.Context
+	require.ErrorIs(t, httplimit.Charge(none, 1), ratelimiter.ErrInvalidArgument)
+}
+
+// TestAChargeAfterARefundPaysTheWhole: nothing was paid any more.
+func TestAChargeAfterARefundPaysTheWhole(t *testing.T) {
+	t.Parallel()
+	l := limiter(t, ratelimiter.PerHour(10))
+	kept := make(chan context.Context, 1)
+	h := limit(t, l, httplimit.Cost(func(*http.Request) int64 { return 5 }), httplimit.RefundIf(httplimit.Succeeded))(charging(func(ctx context.Context) { kept <- ctx }))
+	require.Equal(t, http.StatusOK, serve(h, request("u")).Code)
+	require.EqualValues(t, 10, left(t, l.For("u")))
+	require.NoError(t, httplimit.Charge(<-kept, 8))
+	require.EqualValues(t, 2, left(t, l.For("u")))
+}
