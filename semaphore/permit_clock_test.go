@@ -77,7 +77,7 @@ func TestAFixedLeaseIsNotToldOfAClockThatIsSetForward(t *testing.T) {
 // the server, while their holders count by their own clocks.
 func TestAClockThatIsSetBackGrantsNothingTwice(t *testing.T) {
 	t.Parallel()
-	const timeout = 1500 * time.Millisecond
+	timeout := redistest.Scaled(5 * time.Second)
 	here, there, clock := clocked(t, timeout)
 	here.set(2)
 	kept, fixed := here.take(), here.take(WithLease(2*timeout))

@@ -199,14 +199,15 @@ func TestPermitLabelsLiveAsLongAsTheSemaphore(t *testing.T) {
 // TestPermitThatIsAdoptedIsRenewed, and outlives the lease that it was acquired with.
 func TestPermitThatIsAdoptedIsRenewed(t *testing.T) {
 	t.Parallel()
+	timeout := redistest.Scaled(6 * time.Second)
 	r := newPermitRig(t).set(1)
-	adopts := r.beside(func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
-	p := r.take(WithLease(2 * time.Second))
+	adopts := r.beside(func(c *core.Config) { c.WatchdogTimeout = timeout })
+	p := r.take(WithLease(timeout))
 	q, err := adopts.Adopt(t.Context(), p.ID())
 	require.NoError(t, err)
 	<-p.Lost()
 	began := time.Now()
-	redistest.Eventually(t, func() bool { return time.Since(began) > 2*time.Second }, soon, 10*time.Millisecond)
+	redistest.Eventually(t, func() bool { return time.Since(began) > timeout }, soon, 10*time.Millisecond)
 	require.NoError(t, q.Err())
 	r.stands(0, 1)
 	require.ErrorIs(t, p.Release(t.Context()), ErrLost)

@@ -25,7 +25,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	r := &rig{t: t, raw: admin, e: engineOn(t, user)}
-	r.Queue = New[string](r.e, "orders:1", WithLease(2*time.Second), WithMaxAttempts(2))
+	r.Queue = New[string](r.e, "orders:1", WithLease(redistest.Scaled(6*time.Second)), WithMaxAttempts(2))
 	r.everything()
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func (r *rig) everything() {
 	r.adds("c", WithGroup("g"))
 	_, err := r.Add(t.Context(), "d", WithUnique("u"), WithDedup("e", time.Minute))
 	require.ErrorIs(t, err, ErrDuplicate)
-	time.Sleep(900 * time.Millisecond) // the watchdog renews
+	time.Sleep(redistest.Scaled(2500 * time.Millisecond)) // the watchdog renews
 	require.NoError(t, m.Extend(t.Context(), time.Second))
 	require.NoError(t, m.Nack(t.Context(), errors.New("broken"), WithDelay(10*time.Millisecond)))
 	m = r.gets("a")

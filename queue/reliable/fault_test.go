@@ -333,7 +333,7 @@ func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	t.Run("all paths", func(t *testing.T) {
-		rigOn(t, cluster.Client(t), WithLease(2*time.Second), WithMaxAttempts(2)).everything()
+		rigOn(t, cluster.Client(t), WithLease(redistest.Scaled(6*time.Second)), WithMaxAttempts(2)).everything()
 	})
 	t.Run("a name that breaks slots", func(t *testing.T) {
 		_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")

@@ -22,7 +22,7 @@ import (
 func TestAServerThatIsFull(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		r := rigOn(t, server.Client(t)).with(WithLease(2 * time.Second))
+		r := rigOn(t, server.Client(t)).with(WithLease(redistest.Scaled(6 * time.Second)))
 		for _, v := range []string{"a", "b", "c"} {
 			r.adds(v, WithGroup("g"))
 		}
@@ -34,7 +34,7 @@ func TestAServerThatIsFull(t *testing.T) {
 		require.NoError(t, m.Nack(t.Context(), nil, WithDelay(0)))
 		r.acks("a", "b")
 		m = r.gets("c")
-		time.Sleep(2500 * time.Millisecond) // renewals get through
+		time.Sleep(redistest.Scaled(7 * time.Second)) // renewals get through
 		require.NoError(t, m.Ack(t.Context()))
 		r.do("CONFIG", "SET", "maxmemory", "0")
 		r.adds("d")

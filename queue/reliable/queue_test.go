@@ -306,12 +306,13 @@ func TestMessageThatCannotBeDecodedFailsAttempts(t *testing.T) {
 func TestTheWatchdogKeepsAMessage(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		r = r.with(WithLease(1500 * time.Millisecond))
-		other := r.other(WithLease(1500 * time.Millisecond))
+		lease := redistest.Scaled(6 * time.Second)
+		r = r.with(WithLease(lease))
+		other := r.other(WithLease(lease))
 		r.adds("a")
 		m := r.gets("a")
 		ctx := m.Context(t.Context())
-		until := time.Now().Add(3 * time.Second)
+		until := time.Now().Add(lease + lease/2)
 		for time.Now().Before(until) {
 			other.isEmpty()
 			require.NoError(t, ctx.Err())

@@ -101,7 +101,7 @@ func TestTokensOfSeveralClientsAreCountedForEach(t *testing.T) {
 func TestDetachLeavesAMessageToItsToken(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		r = r.with(WithLease(2 * time.Second))
+		r = r.with(WithLease(redistest.Scaled(6 * time.Second)))
 		r.adds("a")
 		tokens := make(chan string, 1)
 		stop := r.serves(func(ctx context.Context, m *Message[string]) error {
