@@ -47,7 +47,7 @@ grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios pictures fuzz
+.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios pictures fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -55,7 +55,7 @@ demo:
 servers:
 	sh scripts/servers.sh
 
-parts = test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
+parts = test-repo test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
 
 # All parts run, also when one of them fails.
 test:
@@ -66,10 +66,14 @@ test:
 		test -z "$$failed" || echo "failed:$$failed"; \
 		go run ./internal/testrun $(addprefix $(results)/,$(parts)) && test -z "$$failed"
 
+# What reads the repository and runs no server: a quarter of a minute, and a minute and a half with the race detector.
+test-repo:
+	$(TESTRUN) go $(TEST) ./internal/repo
+
 # The packages whose tests take longest come first, so that the others run beside them.
 test-go: servers
 	sh scripts/cc.sh
-	$(TESTRUN) go $(TEST) -race ./rmap ./queue ./queue/reliable ./cmd/rueidisson ./lock ./semaphore ./...
+	$(TESTRUN) go $(TEST) -race ./rmap ./queue ./queue/reliable ./cmd/rueidisson ./lock ./semaphore $$(go list ./... | grep -v /internal/repo$$)
 
 test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...

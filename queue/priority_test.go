@@ -363,6 +363,10 @@ func TestATakeOfAPriorityQueueThatGivesUpTookNothing(t *testing.T) {
 		}, soon, 5*time.Millisecond)
 		cancel()
 		all.Wait()
+		redistest.Eventually(t, func() bool { // what came for a caller that has left is on its way back
+			n, err := q.Len(t.Context())
+			return err == nil && int(n)+len(got) >= pushes
+		}, soon, time.Millisecond)
 		for _, m := range members(t, raw, q.Name()) {
 			i, _ := strconv.Atoi(m[:len(m)/2])
 			require.Equal(t, fmt.Sprintf("%d=%d", i, i), m)

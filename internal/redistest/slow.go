@@ -17,22 +17,30 @@ func Slow(rate int) func(*rueidis.ClientOption) {
 			if err != nil {
 				return nil, err
 			}
-			return &slowConn{c, rate}, nil
+			return &slowConn{Conn: c, rate: rate}, nil
 		}
 	}
 }
 
 type slowConn struct {
 	net.Conn
-	rate int
+	rate            int
+	reads, writings meter
 }
 
-// slowStep is how many bytes go at once.
-const slowStep = 32 << 10
+const (
+	// slowStep is how many bytes go at once.
+	slowStep = 32 << 10
+	// mostCredit is by how much a sleep may have been too long and be made up for: a timer of a busy machine is late each time.
+	mostCredit = 200 * time.Millisecond
+)
+
+// meter keeps one way of a connection to its rate. Only one goroutine reads, and one writes.
+type meter struct{ late time.Duration }
 
 func (c *slowConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b[:min(len(b), slowStep)])
-	c.takes(n)
+	c.reads.takes(n, c.rate)
 	return n, err
 }
 
@@ -42,10 +50,13 @@ func (c *slowConn) Write(b []byte) (int, error) {
 		if sent += n; err != nil || sent == len(b) {
 			return sent, err
 		}
-		c.takes(n)
+		c.writings.takes(n, c.rate)
 	}
 }
 
-func (c *slowConn) takes(n int) {
-	time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
+// takes waits until n more bytes have passed.
+func (m *meter) takes(n, rate int) {
+	due := time.Now().Add(time.Duration(n)*time.Second/time.Duration(rate) - m.late)
+	time.Sleep(time.Until(due))
+	m.late = min(time.Since(due), mostCredit)
 }

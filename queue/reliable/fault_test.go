@@ -212,7 +212,7 @@ func TestAPoisonMessageIsBuried(t *testing.T) {
 		deaths := 0
 		for deadline := time.Now().Add(soon); r.counter("dead") == 0; deaths++ {
 			require.True(t, time.Now().Before(deadline))
-			r.child(server.Addr(), "serves one", 500*time.Millisecond, most).AwaitFor("ended", 5*time.Second)
+			r.child(server.Addr(), "serves one", redistest.Scaled(2*time.Second), most).AwaitFor("ended", 5*time.Second)
 		}
 		for info, err := range r.Messages(t.Context(), Dead) {
 			require.NoError(t, err)

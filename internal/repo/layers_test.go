@@ -1,4 +1,4 @@
-package rueidisson_test
+package repo
 
 import (
 	"encoding/json"
@@ -76,6 +76,7 @@ var layers = map[string]layer{
 	"internal/page":                  testHelp,
 	"internal/proc":                  testHelp,
 	"internal/redistest":             testHelp,
+	"internal/repo":                  testHelp,
 	"internal/testrun":               testHelp,
 }
 

@@ -1,6 +1,7 @@
-package rueidisson_test
+package repo
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +28,7 @@ var forThisModule = map[string]bool{".Client.Engine": true, "lock.NewHold": true
 // of an internal package, or an unexported one, in its signature, its fields or its methods.
 func TestSurfaceHasNoInternals(t *testing.T) {
 	t.Parallel()
-	load := importer.ForCompiler(token.NewFileSet(), "gc", exportData(t))
+	load := compiled(t)
 	for _, p := range public(t) {
 		if strings.HasPrefix(p.path(), "ratelimiter/grpclimit") { // a module of its own
 			continue
@@ -141,30 +143,40 @@ func (s *surface) name(of string, o *types.TypeName) {
 }
 
 // exportData finds what the compiler has written of each package.
-func exportData(t *testing.T) importer.Lookup {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...")
+var exportData = sync.OnceValues(func() (map[string]string, error) {
+	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
 	files := map[string]string{}
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct{ ImportPath, Export string }
 		err := d.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			break
+			return files, nil
 		}
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		files[p.ImportPath] = p.Export
 	}
-	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+})
+
+// compiled imports packages as the compiler has written them.
+func compiled(t *testing.T) types.Importer {
+	t.Helper()
+	files, err := exportData()
+	require.NoError(t, err)
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
 }
 
 // TestThePackageCommentListsAllObjects compares the lists of objects in the comment of the root package and in README.md with the
 // constructors that there are: the methods of the client that return a handle, and the functions that take a client.
 func TestThePackageCommentListsAllObjects(t *testing.T) {
 	t.Parallel()
-	load := importer.ForCompiler(token.NewFileSet(), "gc", exportData(t))
+	load := compiled(t)
 	var made []string
 	for _, p := range public(t) {
 		if strings.HasPrefix(p.path(), "ratelimiter/grpclimit") {

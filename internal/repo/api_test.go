@@ -1,4 +1,4 @@
-package rueidisson_test
+package repo
 
 import (
 	"flag"
@@ -41,7 +41,7 @@ func listing(path string) string {
 // listing under api. A change of a listing is a change of what users see, and
 // is reviewed as that. After a change that is meant:
 //
-//	go test . -run TestAPI -update
+//	go test ./internal/repo -run TestAPI -update
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{}
@@ -56,9 +56,9 @@ func TestAPI(t *testing.T) {
 				return
 			}
 			reviewed, err := os.ReadFile(file)
-			require.NoError(t, err, "run: go test . -run TestAPI -update")
+			require.NoError(t, err, "run: go test ./internal/repo -run TestAPI -update")
 			if was := clean(string(reviewed)); was != api { // whose text is too long to be read twice
-				t.Errorf("%s is another one now; if this is meant, run: go test . -run TestAPI -update\n%s", file, page.Difference(was, api))
+				t.Errorf("%s is another one now; if this is meant, run: go test ./internal/repo -run TestAPI -update\n%s", file, page.Difference(was, api))
 			}
 		})
 	}

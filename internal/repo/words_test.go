@@ -1,4 +1,4 @@
-package rueidisson_test
+package repo
 
 import (
 	"go/ast"

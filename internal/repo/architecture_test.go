@@ -1,4 +1,4 @@
-package rueidisson_test
+package repo
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ var floors = []struct {
 
 // TestArchitecture compares the picture of the floors with the import graph.
 //
-//	go test . -run TestArchitecture -update
+//	go test ./internal/repo -run TestArchitecture -update
 func TestArchitecture(t *testing.T) {
 	const file, name = "docs/architecture.md", "floors"
 	picture := "```\n" + floorsOf(packages(t)) + "```\n"
@@ -35,7 +35,7 @@ func TestArchitecture(t *testing.T) {
 		require.NoError(t, page.Write(file, name, picture))
 		return
 	}
-	require.NoError(t, page.Check(file, name, picture, "what the import graph says (go test . -run TestArchitecture -update)"))
+	require.NoError(t, page.Check(file, name, picture, "what the import graph says (go test ./internal/repo -run TestArchitecture -update)"))
 }
 
 // floorsOf draws each floor with its packages, and the floors that those import.
