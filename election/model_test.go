@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -264,7 +265,7 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	names, steps := 0, 0
-	for steps < 10_000 {
+	for enough := redistest.Count(t, 3_000, 30_000); steps < enough; {
 		rapid.Check(t, func(rt *rapid.T) {
 			names++
 			m := newRun(t, server, client, "model"+strconv.Itoa(names))

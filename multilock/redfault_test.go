@@ -59,6 +59,7 @@ func TestTheGuardCostsNoRoundTrip(t *testing.T) {
 	hold := take(t, guarded) // it waits until three servers are a second old
 	f.heldOn(5, everyServer...)
 	require.NoError(t, hold.Unlock(t.Context()))
+	f.heldOn(0, everyServer...) // a member whose answer came after the Unlock is released then
 	for _, p := range f.proxies {
 		p.ResetLog()
 	}
@@ -79,6 +80,7 @@ func TestTheGuardCostsNoRoundTrip(t *testing.T) {
 		require.Equal(t, 1, asked, "the acquire has its question beside it, and there are no others: %q", p.Log())
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
+	f.heldOn(0, everyServer...)
 
 	// Behind the acquire that counts, also where the server has to learn it first.
 	for i, s := range f.servers {

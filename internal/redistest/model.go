@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// EachSeed runs a model from four seeds at the same time, for 20,000 steps in all, and for 400,000 in a soak.
+// EachSeed runs a model from four seeds at the same time, for 10,000 steps in all, and for 400,000 in a soak.
 func EachSeed(t *testing.T, run func(t *testing.T, seed uint64, steps int)) {
 	t.Helper()
-	steps := Count(t, 20_000, 400_000) / 4
+	steps := Count(t, 10_000, 400_000) / 4
 	for seed := range uint64(4) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()

@@ -126,7 +126,7 @@ func TestSeeThroughRefusesMoreThanABoundedNumberOfRequests(t *testing.T) {
 		for i := range mostLasting {
 			require.ErrorIs(t, put(i), core.ErrDeferred)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Second)
 		require.Equal(t, errRefused, put(mostLasting), "its caller may call again")
 		require.Len(t, o.list(), 1)
 		mu.Lock()

@@ -33,7 +33,7 @@ func (r *rig) child(addrs, kind string, lease time.Duration, most int, env ...st
 func TestConsumersAreKilled(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		rigOn(t, server.Client(t)).kills(server.Addr(), redistest.Count(t, 1000, 10_000))
+		rigOn(t, server.Client(t)).kills(server.Addr(), redistest.Count(t, 500, 10_000))
 	})
 }
 
@@ -389,7 +389,7 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Run("faults", func(t *testing.T) {
 		t.Run("consumers are killed", func(t *testing.T) {
 			t.Parallel()
-			rigOn(t, cluster.Client(t)).kills(addrs, redistest.Count(t, 800, 4000))
+			rigOn(t, cluster.Client(t)).kills(addrs, redistest.Count(t, 400, 4000))
 		})
 		t.Run("the messages of the dead", func(t *testing.T) {
 			t.Parallel()
