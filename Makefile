@@ -47,7 +47,7 @@ grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios pictures fuzz
+.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-format lint-go lint-bench lint-grpc lint-sql bench ratios pictures fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -104,9 +104,13 @@ interop-table:
 
 # The tag adds files and leaves none out, so one look sees all. staticcheck and gotestsum are run at fixed versions
 # without being dependencies: what users of the module resolve stays ours alone.
-lint: $(if $(bench),lint-bench) $(if $(grpc),lint-grpc) $(if $(sql),lint-sql)
+lint: lint-format lint-go $(if $(bench),lint-bench) $(if $(grpc),lint-grpc) $(if $(sql),lint-sql)
+
+lint-format:
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
 		test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
+
+lint-go:
 	go vet -tags interop ./...
 	go run $(STATICCHECK) -tags interop ./...
 

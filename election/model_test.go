@@ -14,8 +14,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/embedded"
-	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
