@@ -17,12 +17,12 @@ import (
 )
 
 var (
-	xadd       = scripts.NewCommand("XADD", scripts.Unsafe)
-	xdel       = scripts.NewCommand("XDEL", scripts.Unsafe)
+	xadd       = scripts.NewCommand("XADD", scripts.Once)
+	xdel       = scripts.NewCommand("XDEL", scripts.Once)
 	xtrim      = scripts.NewCommand("XTRIM", scripts.Unsafe)
 	xrange     = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
 	xrevrange  = send.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), send.Sizing{})
-	xack       = scripts.NewCommand("XACK", scripts.Unsafe)
+	xack       = scripts.NewCommand("XACK", scripts.Once)
 	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
 	xreadgroup = send.ReadGroup
 	xautoclaim = send.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), send.Sizing{Writes: true})

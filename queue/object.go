@@ -210,5 +210,5 @@ func read[A any](ctx context.Context, q *base, as func(send.Answer, error) (A, e
 // that would be lost. ctx bounds the wait for it; it may be done still when that
 // has ended.
 func write[A any](ctx context.Context, q *base, as func(send.Answer, error) (A, error), op send.Operation, on []string, args ...string) (A, error) {
-	return send.Writing(q.h.e.Sender, ctx, func() (A, error) { return as(q.run(ctx, op, on, args...)) })
+	return send.Sent(q.h.e.Sender, ctx, func(ctx context.Context) (A, error) { return as(q.run(ctx, op, on, args...)) })
 }

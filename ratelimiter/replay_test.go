@@ -168,7 +168,7 @@ func TestASafeScriptMayRunTwiceAndLate(t *testing.T) {
 	}
 }
 
-// Those that say "unsafe" say so for a reason: a late second run changes what
+// Those that say "once" or "unsafe" say so for a reason: a late second run changes what
 // has happened since. Were it not so, they should be sent again.
 func TestAnUnsafeScriptThatRunsTwiceChangesSomething(t *testing.T) {
 	t.Parallel()

@@ -53,10 +53,10 @@ var (
 	exists  = scripts.NewCommand("EXISTS", scripts.Safe)
 	pttl    = scripts.NewCommand("PTTL", scripts.Safe)
 
-	hset         = scripts.NewCommand("HSET", scripts.Unsafe)
-	hdel         = scripts.NewCommand("HDEL", scripts.Unsafe)
-	hincrby      = scripts.NewCommand("HINCRBY", scripts.Unsafe)
-	hincrbyfloat = scripts.NewCommand("HINCRBYFLOAT", scripts.Unsafe)
+	hset         = scripts.NewCommand("HSET", scripts.Once)
+	hdel         = scripts.NewCommand("HDEL", scripts.Once)
+	hincrby      = scripts.NewCommand("HINCRBY", scripts.Once)
+	hincrbyfloat = scripts.NewCommand("HINCRBYFLOAT", scripts.Once)
 	publish      = scripts.NewCommand("PUBLISH", scripts.Safe) // of what may be heard twice
 	unlink       = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )

@@ -3,6 +3,8 @@ package rmap
 import (
 	"context"
 	"slices"
+
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Put writes an entry, whatever was there; Swap returns that. It is sent once, because a second send could overwrite
@@ -20,7 +22,7 @@ import (
 func (c common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
-		_, err = writing(ctx, c.m.h, func() (struct{}, error) {
+		_, err = send.Sent(c.m.h.e.Sender, ctx, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, c.m.store.put(ctx, []string{key, text}, l)
 		})
 	}

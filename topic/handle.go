@@ -16,8 +16,8 @@ import (
 
 // A message that was perhaps published is not published again.
 var (
-	publish        = scripts.NewCommand("PUBLISH", scripts.Unsafe)
-	publishSharded = scripts.NewCommand("SPUBLISH", scripts.Unsafe)
+	publish        = scripts.NewCommand("PUBLISH", scripts.Once)
+	publishSharded = scripts.NewCommand("SPUBLISH", scripts.Once)
 	count          = scripts.NewCommand("PUBSUB NUMSUB", scripts.Safe)
 	countSharded   = scripts.NewCommand("PUBSUB SHARDNUMSUB", scripts.Safe)
 )
@@ -77,7 +77,9 @@ func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int6
 	if err != nil {
 		return 0, h.failed("publish to", err)
 	}
-	n, err := send.Writing(h.e.Sender, ctx, func() (int64, error) { return send.Number(h.e.Run(ctx, by, []string{h.on.Name}, []string{text})) })
+	n, err := send.Sent(h.e.Sender, ctx, func(ctx context.Context) (int64, error) {
+		return send.Number(h.e.Run(ctx, by, []string{h.on.Name}, []string{text}))
+	})
 	if err == nil {
 		h.e.Offered(ctx, h.kind, h.on.Name, 1)
 	}

@@ -27,6 +27,9 @@ func (c *Command) Label() string { return strings.Join(c.words, " ") }
 // Repeatable says that a second run of the same call does no harm.
 func (c *Command) Repeatable() bool { return c.replay == Safe }
 
+// LosesNothing says that a lost reply costs no more than not knowing whether the call ran.
+func (c *Command) LosesNothing() bool { return c.replay != Unsafe }
+
 // Exec sends the command once.
 func (c *Command) Exec(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	return client.Do(ctx, c.build(client, Call{keys, args}, false))

@@ -11,8 +11,10 @@ import (
 type Replay int
 
 const (
-	// Unsafe scripts are sent once; a lost reply leaves the outcome unknown.
+	// Unsafe scripts are sent once; a lost reply leaves the outcome unknown, and may lose what was taken.
 	Unsafe Replay = iota
+	// Once is Unsafe of a script that takes nothing: a lost reply costs no more than not knowing.
+	Once
 	// Safe scripts may be sent again after a lost reply.
 	Safe
 )
@@ -26,7 +28,7 @@ type Header struct {
 
 var (
 	item   = regexp.MustCompile(`^--\s+(KEYS|ARGV)\[([^\]]+)\]\s+\S`)
-	replay = regexp.MustCompile(`^--\s+Replay\s+(safe|unsafe):\s+\S`)
+	replay = regexp.MustCompile(`^--\s+Replay\s+(safe|once|unsafe):\s+\S`)
 )
 
 // ParseHeader reads the header: a line for each key and argument, what the
@@ -46,9 +48,7 @@ func ParseHeader(body string) (Header, error) {
 		}
 		if m := replay.FindStringSubmatch(line); m != nil {
 			replays = true
-			if m[1] == "safe" {
-				h.Replay = Safe
-			}
+			h.Replay = map[string]Replay{"safe": Safe, "once": Once, "unsafe": Unsafe}[m[1]]
 		}
 		returns = returns || strings.HasPrefix(line, "-- Returns ")
 	}
@@ -62,7 +62,7 @@ func (h *Header) complete(returns, replays bool) error {
 	case !returns:
 		return errors.New("header has no Returns line")
 	case !replays:
-		return errors.New("header has no Replay line of the form \"Replay safe: …\" or \"Replay unsafe: …\"")
+		return errors.New("header has no Replay line of the form \"Replay safe: …\", \"Replay once: …\" or \"Replay unsafe: …\"")
 	}
 	return nil
 }

@@ -69,6 +69,9 @@ func (s *Script) Label() string { return s.Name }
 // Repeatable says that a second run of the same call does no harm.
 func (s *Script) Repeatable() bool { return s.Header().Replay == Safe }
 
+// LosesNothing says that a lost reply costs no more than not knowing whether the call ran.
+func (s *Script) LosesNothing() bool { return s.Header().Replay != Unsafe }
+
 // Exec runs the script once through c.
 func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
 	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, false))

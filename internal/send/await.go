@@ -91,3 +91,18 @@ func Writing[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, 
 	}
 	return result, err
 }
+
+// Sent is Writing of a call that makes one send. While many calls are under way, it stays on its caller's goroutine and goes
+// out together with theirs.
+func Sent[T any](s *Sender, ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+	if ctx.Done() == nil || !s.Crowded() || Followed(ctx) {
+		return Writing(s, ctx, func() (T, error) { return call(ctx) })
+	}
+	l := &Leaving{Context: ctx, Over: ctx.Done(), Closing: s.Closing()}
+	result, err := call(l)
+	if l.Left() {
+		var none T
+		return none, core.Left(s.WhyEnded(ctx))
+	}
+	return result, err
+}

@@ -45,8 +45,8 @@ type nodeTable struct {
 // as soon as the process has nothing else to run.
 //
 // Each call keeps its script, keys, answer and error. The loss of a batch is a lost
-// reply for each of its calls, and a slow one may cost all of them their answers: so only
-// calls that may run twice go together. On a cluster a node's own client sends them, which follows no redirection: a call
+// reply for each of its calls, and a slow one may cost all of them their answers. So what
+// takes something, such as LPOP, is sent alone: its lost reply would lose what it took. On a cluster a node's own client sends them, which follows no redirection: a call
 // that meets one goes alone, by the client of all nodes.
 type batcher struct {
 	s     *Sender
@@ -138,7 +138,7 @@ var members = sync.Pool{New: func() any { return &member{done: make(chan struct{
 // inBatch returns op as a batch sends it; a script goes by its hash. It is false if op is sent alone.
 // The types stand one by one, as in exec.
 func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, fresh bool) (cmd rueidis.Completed, ok bool) {
-	if t.bytes > mostOfOne || t.by != nil || t.single || t.closed {
+	if t.bytes > mostOfOne || t.by != nil || t.closed {
 		return cmd, false
 	}
 	if s, is := op.(noMigrationRetry); is {
@@ -146,9 +146,13 @@ func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, f
 	}
 	switch op := op.(type) {
 	case *scripts.Script:
-		return op.Build(c, keys, args, fresh), true
+		if op.LosesNothing() {
+			return op.Build(c, keys, args, fresh), true
+		}
 	case *scripts.Command:
-		return op.Build(c, keys, args, fresh), true
+		if op.LosesNothing() {
+			return op.Build(c, keys, args, fresh), true
+		}
 	case Identified:
 		return op.Script.Build(c, keys, args, fresh), true
 	}

@@ -8,7 +8,7 @@
 --
 -- Runs     rpush lpush
 -- Returns  integer  how many elements there are; -1 there is no room, -2 there is no capacity: nothing was changed
--- Replay   unsafe: a second run offers again
+-- Replay   once: a second run offers again
 local room, wrong = number(KEYS[2])
 if not room then
 	return wrong or -2

@@ -17,7 +17,7 @@
 -- Runs     hincrby hincrbyfloat
 -- Returns  text  the sum
 --          nil   it would be out of bounds, and nothing was changed
--- Replay   unsafe: a second run adds again; with an id it is safe
+-- Replay   once: a second run adds again; with an id it is safe
 
 -- back takes back what was added. Of floats that is not what was there before, so that is written, and its end, which
 -- HSET takes away.

@@ -21,7 +21,7 @@
 -- Returns  integer  how many entries there were
 --          text     what is there instead, behind a =, or nothing: nothing was changed
 --          nil      so many changes are queued, and nothing was changed
--- Replay   unsafe: somebody else may have written in between; with an id it is safe
+-- Replay   once: somebody else may have written in between; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

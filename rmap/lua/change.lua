@@ -21,7 +21,7 @@
 -- Returns  integer  1 it was done; 0 another goes first, and nothing was done
 --          text     what is there instead
 --          nil      nothing is there, where the caller has seen an entry
--- Replay   unsafe: a second run finds what the first has written; with an id it is safe
+-- Replay   once: a second run finds what the first has written; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -12,7 +12,7 @@
 -- ARGV[4…]  fields and values by turns; what near caches are told, if they are, see announce.lua
 --
 -- Returns  integer  how many were written
--- Replay   unsafe: somebody else may have written in between; with an id it is safe
+-- Replay   once: somebody else may have written in between; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -14,7 +14,7 @@
 --
 -- Returns  text  what is there, and stays
 --          nil   it was written
--- Replay   unsafe: a second run finds what the first has written; with an id it is safe
+-- Replay   once: a second run finds what the first has written; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -10,7 +10,7 @@
 -- ARGV[5…]  field, value, and what the log is told of it, by turns
 --
 -- Returns  nil
--- Replay   unsafe: somebody else may have written in between
+-- Replay   once: somebody else may have written in between
 local logged = redis.call('exists', KEYS[2]) == 1
 redis.call(ARGV[1], ARGV[2], ARGV[3])
 for i = 5, #ARGV, 3 do

@@ -10,7 +10,7 @@
 -- ARGV[3…]  fields; what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  how many there were
--- Replay   unsafe: a second run finds nothing; with an id it is safe
+-- Replay   once: a second run finds nothing; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -13,7 +13,7 @@
 -- ARGV[5…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  1 it was written, 0 there is none
--- Replay   unsafe: somebody else may have written in between; with an id it is safe
+-- Replay   once: somebody else may have written in between; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

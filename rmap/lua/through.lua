@@ -17,7 +17,7 @@
 -- ARGV[6…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  1 it was done; 0 the lock is not the caller's any more
--- Replay   unsafe: the caller may have changed it again under the same lock; with an id it is safe
+-- Replay   once: the caller may have changed it again under the same lock; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

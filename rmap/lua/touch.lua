@@ -11,7 +11,7 @@
 -- ARGV[4…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  1 there is such an entry, 0 there is none
--- Replay   unsafe: somebody else may have touched it in between; with an id it is safe
+-- Replay   once: somebody else may have touched it in between; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -10,7 +10,7 @@
 --
 -- Returns  nil     no rate is set
 --          number  how many were given back: at most as many as were granted within the interval
--- Replay   unsafe: a second run gives back again
+-- Replay   once: a second run gives back again
 local clock = redis.call('TIME')
 local expired = clock[1] * 1000 + math.floor(clock[2] / 1000) - interval
 

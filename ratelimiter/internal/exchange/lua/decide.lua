@@ -13,7 +13,7 @@
 -- Returns  array  {-1} a bucket's state is of a newer rule: nothing was done
 --          array  {server time now, then for each bucket ticks missing afterwards, t and when its block ends or 0, then
 --                 for each run how many requests are granted}
--- Replay   unsafe: a second run takes again
+-- Replay   once: a second run takes again
 local FIELDS = 8
 local count = #KEYS
 

@@ -9,7 +9,7 @@
 --                  done
 --          string  the state afterwards: all are granted, and t is the server's time
 --          array   {ticks missing afterwards, t, server time now, how many requests are granted}
--- Replay   unsafe: a second run takes again
+-- Replay   once: a second run takes again
 local generation, gain, per, full, unit, cost, m = struct.unpack('>i7i7i7i7i7i7i7', ARGV[1])
 local q, t = 0, now - now % unit
 local state = redis.call('GET', KEYS[1])

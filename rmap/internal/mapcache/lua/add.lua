@@ -24,7 +24,7 @@
 -- Runs     hincrby hincrbyfloat
 -- Returns  array  {what the bound needs, see store.lua; the sum, as text, or nil: it would be out of bounds;
 --                 how many entries it has evicted}
--- Replay   unsafe: a second run adds again; with an id it changes nothing
+-- Replay   once: a second run adds again; with an id it changes nothing
 local was, answer = known()
 if was then
 	return {0, answer, 0}

@@ -23,7 +23,7 @@
 --
 -- Returns  array  {what the bound needs, see store.lua; how many entries lived there, or what lives there instead,
 --                 behind a =, or nothing, or nil: so many changes are queued; how many it has evicted}
--- Replay   unsafe: somebody else may have written in between; with an id it is safe
+-- Replay   once: somebody else may have written in between; with an id it is safe
 local was, answer = known()
 if was then
 	return {0, answer, 0}

@@ -6,7 +6,7 @@
 -- ARGV[2]  LRU or LFU: which go first
 --
 -- Returns  integer  1 it is set, 0 somebody had set it
--- Replay   unsafe: a second run finds the bound of the first
+-- Replay   once: a second run finds the bound of the first
 if redis.call('hexists', KEYS[1], 'max-size') == 1 then
 	return 0
 end

@@ -22,7 +22,7 @@
 --
 -- Returns  array  {what the bound needs, see store.lua; 1: it was done; 0: another goes first, and nothing was done; else the living entry that is there, or nil;
 --                 how many entries it has evicted}
--- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
+-- Replay   once: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()
 if was then
 	return {0, answer, 0}

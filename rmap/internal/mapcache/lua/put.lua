@@ -12,7 +12,7 @@
 --
 -- Returns  integer  1: it was written
 --          array    there are options, and nothing was done: {largest size, mode, whether somebody listens, most bytes}
--- Replay   unsafe: a second run overwrites what others wrote in between
+-- Replay   once: a second run overwrites what others wrote in between
 local more = redis.call('exists', KEYS[3], KEYS[4], KEYS[5]) > 0
 if more and redis.call('exists', KEYS[4]) == 1 then
 	return redis.call('hmget', KEYS[4], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes')

@@ -17,7 +17,7 @@
 --
 -- Returns  array  {what the bound needs, see store.lua; 1, or where somebody listens or bytes count, and nothing was
 --                 done, {largest size, mode, whether somebody listens, most bytes}; how many entries it has evicted}
--- Replay   unsafe: a second run overwrites what others wrote in between
+-- Replay   once: a second run overwrites what others wrote in between
 local options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes')
 local most, mode = options[1], options[2]
 if options[3] == '1' or options[4] and options[4] ~= '0' then

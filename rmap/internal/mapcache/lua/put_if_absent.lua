@@ -20,7 +20,7 @@
 --
 -- Returns  array  {what the bound needs, see store.lua; the living entry that was there, or nil: written;
 --                 how many entries it has evicted}
--- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
+-- Replay   once: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()
 if was then
 	return {0, answer, 0}

@@ -14,7 +14,7 @@
 -- ARGV[4…]  keys
 --
 -- Returns  integer  how many there were that had not expired
--- Replay   unsafe: a second run finds nothing; with an id it changes nothing
+-- Replay   once: a second run finds nothing; with an id it changes nothing
 local was, answer = known()
 if was then
 	return answer

@@ -18,7 +18,7 @@
 -- ARGV[7]   when it has rested for too long, ms; empty: by the idle time of the one that was there
 --
 -- Returns  array  {0; 1 replaced, 0 not there; 0}
--- Replay   unsafe: a second run overwrites what others wrote in between; with an id it changes nothing
+-- Replay   once: a second run overwrites what others wrote in between; with an id it changes nothing
 local was, answer = known()
 if was then
 	return {0, answer, 0}

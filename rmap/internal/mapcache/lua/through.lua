@@ -22,7 +22,7 @@
 --
 -- Returns  array  {what the bound needs, see store.lua; 1 it was done, 0 the lock is not the caller's any more; how many
 --                 entries it has evicted}
--- Replay   unsafe: the caller may have changed it again under the same lock; with an id it is safe
+-- Replay   once: the caller may have changed it again under the same lock; with an id it is safe
 local was, answer = known()
 if was then
 	return {0, answer, 0}

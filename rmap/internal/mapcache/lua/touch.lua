@@ -17,7 +17,7 @@
 -- ARGV[7]   when it has rested for too long, ms; empty: never; =: by the idle time that it has
 --
 -- Returns  integer  1 if there is a living entry, else 0
--- Replay   unsafe: a second run overwrites what others set in between; with an id it changes nothing
+-- Replay   once: a second run overwrites what others set in between; with an id it changes nothing
 local was, answer = known()
 if was then
 	return answer

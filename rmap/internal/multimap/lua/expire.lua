@@ -14,7 +14,7 @@
 -- ARGV[6]   1: the server keeps the time
 --
 -- Returns  integer  1 there is such a key, 0 there is none
--- Replay   unsafe: somebody else may have changed it in between; with an id it is safe
+-- Replay   once: somebody else may have changed it in between; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -15,7 +15,7 @@
 -- ARGV[6…]  values
 --
 -- Returns  integer  how many were not there before
--- Replay   unsafe: a second run adds to a list again, and finds them in a set; with an id it is safe
+-- Replay   once: a second run adds to a list again, and finds them in a set; with an id it is safe
 local was, answer = known()
 if was then
 	return answer

@@ -14,7 +14,7 @@
 -- ARGV[5]   value
 --
 -- Returns  integer  1 it was removed, 0 there is none
--- Replay   unsafe: a second run finds another, or none; with an id it is safe
+-- Replay   once: a second run finds another, or none; with an id it is safe
 local was, answer = known()
 if was then
 	return answer
