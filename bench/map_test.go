@@ -25,6 +25,8 @@ import (
 var mapRows = []row{
 	{"map, Get, 1 goroutine, by HGET", "us/call", goal{atMost: 1.05}, besideScript("map get", "hget", 1, microseconds)},
 	{"map, Put, 1 goroutine, by HSET", "us/call", goal{atMost: 1.05}, besideScript("map put", "hset", 1, microseconds)},
+	{"map, Put, 64 goroutines, by HSET", "calls/s", goal{atLeast: 1}, besideScript("map put", "hset", 64, asIs)},
+	{"map, Put, 256 goroutines, by HSET", "calls/s", goal{atLeast: 1}, besideScript("map put", "hset", 256, asIs)},
 	{"map, Get of one hash, 4 goroutines, by HGET", "calls/s", goal{atLeast: 0.97}, besideScript("map get", "hget", 4, asIs)},
 	{"map, Get of one hash, 64 goroutines, by HGET", "calls/s", goal{atLeast: 2.3}, besideScript("map get", "hget", 64, asIs)},
 	{"map, Get of one hash, 256 goroutines, by HGET", "calls/s", goal{atLeast: 3}, besideScript("map get", "hget", 256, asIs)},

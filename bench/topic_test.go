@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -16,8 +18,39 @@ import (
 
 // topicRows: a message to a thousand listeners of one process.
 var topicRows = []row{
+	{"topic, Publish, 64 goroutines, by PUBLISH", "calls/s", goal{atLeast: 1}, besideScript("publish", "bare publish", 64, asIs)},
 	{"topic, fan-out to 1,000 listeners of a process, p99", "ms", goal{atMost: 5}, fanOut},
 }
+
+func init() {
+	impls["publish"] = func(addr string) (impl, error) {
+		c, err := rueidisson.New(connection(addr), rueidisson.WithCodec(codec.Text))
+		return publisher{c}, err
+	}
+	impls["bare publish"] = func(addr string) (impl, error) {
+		c, err := rueidis.NewClient(connection(addr))
+		return barePublisher{c}, err
+	}
+}
+
+type publisher struct{ c *rueidisson.Client }
+
+func (p publisher) locker(name string) locker {
+	t := topic.New[string](p.c, "topic:"+name)
+	return call(func(ctx context.Context, _ int) error { _, err := t.Publish(ctx, text64); return err }).locker()
+}
+
+func (p publisher) close() { _ = p.c.Close(context.Background()) }
+
+type barePublisher struct{ c rueidis.Client }
+
+func (p barePublisher) locker(name string) locker {
+	return call(func(ctx context.Context, _ int) error {
+		return p.c.Do(ctx, p.c.B().Publish().Channel("topic:"+name).Message(text64).Build()).Error()
+	}).locker()
+}
+
+func (p barePublisher) close() { p.c.Close() }
 
 // fleetOfEars is a thousand loops over one topic, and another client that publishes.
 type fleetOfEars struct {

@@ -163,6 +163,61 @@ func TestACallerLeavesABatch(t *testing.T) {
 	})
 }
 
+// TestASentWriteIsLeftWithItsContext, and may have run, once: its caller learns that nobody knows.
+func TestASentWriteIsLeftWithItsContext(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := at(t, server.Addr(), together, func(c *core.Config) { c.WatchdogTimeout = time.Minute })
+	push := func(ctx context.Context) (int64, error) {
+		return Sent(e.Sender, ctx, func(ctx context.Context) (int64, error) {
+			return Number(e.Run(ctx, pushCommand, []string{"list"}, []string{"a"}))
+		})
+	}
+	n, err := push(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	server.Pause()
+	redistest.Within(t, time.Second, func() time.Duration { // a send has three
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, err := push(ctx)
+		require.ErrorIs(t, err, core.ErrOutcomeUnknown)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		return time.Since(began)
+	})
+	server.Resume()
+	redistest.Eventually(t, func() bool { return e.batches.under.Load() == 0 }, redistest.Soon, time.Millisecond)
+	n, err = push(t.Context())
+	require.NoError(t, err)
+	require.LessOrEqual(t, n, int64(7), "each that was left ran once at most, in five rounds")
+}
+
+// TestASentWriteIsLeftByClose: its caller is told, and nobody knows whether it ran.
+func TestASentWriteIsLeftByClose(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := at(t, server.Addr(), together, func(c *core.Config) { c.WatchdogTimeout = time.Minute })
+	_, err := e.Run(t.Context(), getCommand, []string{"key"}, nil)
+	require.NoError(t, err)
+	server.Pause()
+	defer server.Resume()
+	left := make(chan error)
+	go func() {
+		_, err := Sent(e.Sender, t.Context(), func(ctx context.Context) (int64, error) {
+			return Number(e.Run(ctx, pushCommand, []string{"list"}, []string{"a"}))
+		})
+		left <- err
+	}()
+	redistest.Eventually(t, func() bool { return e.batches.under.Load() == 1 }, redistest.Soon, time.Millisecond)
+	ending, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = e.Close(ending)
+	err = redistest.Done(t, left)
+	require.ErrorIs(t, err, core.ErrClosed)
+	require.ErrorIs(t, err, core.ErrOutcomeUnknown)
+}
+
 // TestCloseWaitsForBatches, and nobody waits for ever.
 func TestCloseWaitsForBatches(t *testing.T) {
 	t.Parallel()

@@ -21,20 +21,22 @@
 //
 // # Calls that travel together
 //
-//	call ──► fewer than 16 under way, or it may run only once ─► goes by itself
+//	call ──► fewer than 16 under way, or it takes something ───► goes by itself
 //	   └───► more: joins the queue ──► a worker lets others run
 //	                                   once, takes what is queued ──► one pipeline
 //
 // A batch waits for no answer and for no timer ([batcher] in batch.go). Each member keeps its answer
 // and error; one whose script the server does not know goes on by itself. On a cluster there is a queue for each node, whose
 // own client sends; a call that is sent elsewhere goes on by itself. Long calls, those that block and renewals stay out.
+// So does what takes something, such as LPOP: its lost reply would lose what it took (scripts.Unsafe). What may run only
+// once and takes nothing (scripts.Once) is in the pipeline, and is not sent again if the reply is lost.
 //
 // # A call that outlives its caller
 //
 // [Await] runs a call on a goroutine of its own, so that the caller can leave it. Whoever
 // leaves says how what the call may still do is undone: [Sender.CleanUpLater] repeats a task
 // until the server has answered, by one worker for each node. While calls travel together a call stays
-// on its caller's goroutine, which may leave each send ([Leaving]). [Sender.SeeThrough] is the
+// on its caller's goroutine, which may leave each send ([Leaving], [Sent]). [Sender.SeeThrough] is the
 // same for what the caller asked for, such as a release.
 //
 // # Requests that run once
