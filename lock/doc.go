@@ -55,11 +55,9 @@
 // acquires. Other refused requests are repeated: by the call itself for up to three seconds, and a
 // release after that by the client until the lease ends.
 //
-// A cluster may move a name's slot to another node for any time, and back. During a slot migration
-// holds stay valid, waiters keep waiting, and the lock is acquired and released as always. Three
-// operations need a second key and wait for the end of the migration: a join, the unlock of a hold
-// that was exported or joined, and an acquire that replicas have to confirm. Such an unlock returns
-// [ErrDeferred] after at most three seconds, and the client completes it in the background.
+// A cluster may move a name's slot to another node. Meanwhile holds stay valid, waiters keep waiting, and
+// the lock is acquired and released as always. A join, the unlock of a hold that was exported or joined, and
+// an acquire that replicas have to confirm wait for the end: docs/redis.md has the details.
 //
 // # What it does not guarantee
 //
@@ -84,31 +82,12 @@
 // The margin covers clocks that run at slightly different rates, and the time that it takes to
 // stop. It does not cover a server clock that jumps.
 //
-// Within a process the lock is acquired in order of arrival. Between processes there is no order,
-// but they take turns. A process that releases the lock pauses before its next acquire, so that
-// listeners in other processes can acquire first. It waits for one more of them than came lately.
-// After a pause in which none of them came, it does not pause for nine times as long. So listeners
-// that never acquire cost at most a tenth of the time.
+// Within a process the lock is acquired in order of arrival. Between processes there is no order, but
+// they take turns.
 //
 // Latches and tombstones are kept for 45 s. A request that arrives later, because the network
 // delayed it for longer, is not recognised. During a slot migration tombstones cannot be read: an
 // acquire that arrives so late then takes the lock for three seconds, without a holder.
-//
-// # Hand-over inside the process
-//
-// Goroutines of one client that wait for one name queue locally, and only the first talks to the
-// server. An unlock hands the hold to the next of them without a round trip. The number of
-// hand-overs, and their time, are bounded per acquisition on the server (rueidisson.WithHandover).
-// Then the lock is released, so that other processes get their turn. All holds of such a chain have
-// one owner on the server. Therefore
-//
-//   - after a force unlock, the holders of the chain learn it at the next renewal or release on
-//     the server, not at a hand-over;
-//   - a hold with a fixed lease is not handed over, and a waiter that wants one is not served
-//     by hand-over;
-//   - a hold that was made joinable with [Hold.Token], or that was joined, is not handed over;
-//   - a hold is handed over only while it is trusted, and with less than half of its lease left
-//     only after a renewal was answered.
 //
 // # Families
 //
@@ -133,17 +112,9 @@
 // hold of a Java thread. The first guarantee does not cover a joined Java hold: Redisson replaces
 // the lease when its thread re-enters or unlocks.
 //
-// # In Redis
+// # Cost
 //
-//	name                                      hash: owner -> hold count, with the lease as its time to live
-//	redisson_lock__channel:{name}             channel: 0 when the lock becomes free
-//	redisson_unlock_latch:{name}:<request>    string: the answer to one unlock of a shared hold
-//	rueidisson_join_latch:{name}:<request>    string: the answer to one join
-//	rueidisson_gone:{name}                    zset: owners that were given back, by time
-//	redisson_lock_token:{name}                string: of a fenced lock, the last token
-//	redisson_lock_queue:{name}                list: looked at only; the queue of a fair lock of that name
+// Acquire and release: one script call each. Re-entry and hand-over: 0. Renewal: one for up to 100 holds.
 //
-// The braces in derived keys are part of the key in Redis: a hash tag. A name that has braces is
-// not wrapped in others. The owner is "<client id>:<decimal>". Decimals from 2^62 are private
-// holds, decimals from 2^61 are holds that were made joinable, and lower ones are Java threads.
+// See docs/guide/locks.md for the hand-over inside a process, and docs/redis.md for keys and commands.
 package lock
