@@ -31,7 +31,6 @@ type barrierConfig struct {
 // gives up or dies meanwhile, the last one included, although the action may have been done then.
 // The action's context ends with that of the last party and with its lease. Parties that arrive
 // meanwhile wait for the end of that generation, and belong to the next one.
-// arrive meanwhile wait for the end of that generation, and are of the next one.
 //
 // Cost: one more script call for the last party of a generation. A nil action returns
 // [ErrInvalidArgument].

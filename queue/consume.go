@@ -90,7 +90,6 @@ func WithBatch(n int) ConsumeOption {
 // All waiting consumers of a process, whatever their streams and groups, share one
 // connection for each server; on a cluster, see [Queue.Take]. One consumer of a group looks
 // for entries at a time, and the next when that one has some.
-// for entries, and the next when that one has some.
 //
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one in half of the idle time; one for
 // what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error

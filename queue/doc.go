@@ -84,8 +84,8 @@
 //
 // No server moves elements. Clients do: each client that offered to the queue, until it is closed; one that
 // waits in [Delayed.Take]; and one that runs [Delayed.Keep], or rueidisson queue keep. So a fleet whose
-// producers come and go needs a process that keeps. Times are those of the clients' clocks, as in Redisson:
-// keep them synchronized.
+// producers come and go needs a process that keeps. The guide has the limits. Times are those of the clients'
+// clocks, as in Redisson: keep them synchronized.
 //
 // # Sequences
 //

@@ -27,7 +27,6 @@ import (
 //
 // It holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same map.
-// of handles on one name are the same map.
 type Sharded[K comparable, V any] struct {
 	common[K, V]
 	s *sharded

@@ -49,7 +49,7 @@
 //   - those of a request that was not answered, if the server then stays silent for 45 s.
 //
 // A refused acquire is not remembered: a proxy that delivers it twice can take permits without a holder.
-// Permits that were set anew, and a server's clock that is set, may make the number wrong, see below.
+// Permits that were set anew, and a server's clock that is set, may make the number wrong: see the guide.
 //
 // A failover, or a restart of a server that had not saved its last writes, may forget the last
 // takes and releases: the number of permits may be wrong by these for ever.

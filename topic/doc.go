@@ -19,20 +19,19 @@
 //
 // # What it does not promise
 //
-// A message is for who listens when the server gets it. It comes at most once, except that one may come twice to a
-// topic or a pattern on a cluster while its slot moves. A process that publishes one message after the other is
-// heard in that order; several are not in any. A cluster passes messages on between its nodes without a receipt:
-// one that two nodes have lost on their way nobody is told of. Receivers are processes that were subscribed, not
-// loops that got it.
+// A topic delivers a message to the processes that are subscribed when the server gets it, at most once. There is
+// one exception: on a cluster a message of a topic or a pattern may come twice while its slot moves. Messages that
+// one process publishes one after the other arrive in that order. There is no order between processes. A cluster
+// passes messages on between its nodes without a receipt: a message that is lost between two nodes is not
+// reported. Publish counts the processes that were subscribed, not the loops that got the message.
 //
-// Messages of a reliable topic come in its order, with these exceptions. Those of a Durable name whose delivery
-// was lost with a connection, or that a process left unhandled, come later, after newer ones: a watchdog timeout
-// after they were delivered. A subscription that joins others of its client may begin with older messages that
-// another subscription has left; of those between them and its own first message it gets none that others have.
+// Messages of a reliable topic come in its order, with two exceptions. Messages of a Durable name come later, after
+// newer ones, if their delivery was lost with a connection or a process left them unhandled. That is a watchdog
+// timeout after they were delivered. A subscription that joins others of its client may begin with older messages
+// that another subscription has left; of those between them and its own first message it gets none that others have.
 //
 // A failover may forget the last messages and acknowledgements of a reliable topic: some are lost, and others come
-// again. While its slot moves, a Publish is an error after three seconds at most, and who listens, or wants to,
-// waits for the end.
+// again. During a slot migration a Publish returns an error after three seconds at most. Subscribers wait for the end.
 //
 // # Listening
 //
@@ -88,8 +87,8 @@
 // those, [Durable.Redrive] redelivers them, to that name only, and [Durable.PurgeDead] deletes them. Continue
 // without an outcome is a [Delivery.Nack].
 //
-// [Durable.ReplayFrom] has a name go on from a message or a time, as far as the topic still has what was
-// published: it keeps what a subscriber has use for, and nothing else.
+// [Durable.ReplayFrom] sets a name to a message or a time. It reaches back as far as the topic still has messages: a
+// topic keeps only those that a subscriber needs.
 //
 // A stream keeps what a group has not acknowledged, or not read, also for a group that has just died;
 // [WithMaxLength] bounds that. With [WithFullPolicy] a Publish is refused if it would drop what a subscriber still

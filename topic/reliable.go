@@ -88,7 +88,7 @@ func (t *Reliable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // group. A group whose process died is deleted after ten minutes, and until then keeps
 // the messages that it has not handled.
 //
-// Cost: a script call; one connection to each server for all such topics of a client, see the package's documentation;
+// Cost: a script call; one connection to each server for all such topics of a client, see docs/guide/streams-and-topics.md;
 // two commands when a topic has changed; a script call for what was handled, at most one at a time for each topic.
 // Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
