@@ -26,12 +26,12 @@
 // A [Near] is made of any of them, for entries that are read much more often than they are written: it answers from
 // the process's memory, in some 100 ns, and knows when its copies are not valid any more.
 //
-// # Sent once, sent again
+// # What it promises
 //
-// Reads are sent again when their reply is lost. Writes are not: the second send comes later than its caller thinks,
-// and would overwrite another client's write in between. After [ErrOutcomeUnknown] a write was done, or was not, or
-// will be for as long as the connection may still deliver it. A Put that is right anyway may simply be called again; a
-// Swap or an Add may not.
+// A Get sees every write that was answered before it was called. Reads are sent again when their reply is lost. Writes
+// are not: the second send comes later than its caller thinks, and would overwrite another client's write in between.
+// After [ErrOutcomeUnknown] a write was done, or was not, or will be for as long as the connection may still deliver
+// it. A Put that is right anyway may simply be called again; a Swap or an Add may not.
 //
 // With [WithRequestIDs] writes are sent again, and count once, for 45 s. A write that the server refuses for a passing
 // reason is sent again in any case: nothing was done. When ctx ends, its caller returns at once with
@@ -58,7 +58,7 @@
 // # Together
 //
 // Gets of one process on one map that come while another is on its way are sent as one HMGET, up to 256 of them and
-// about 256 KB. A Get sees every write that was answered before it was called.
+// about 256 KB.
 //
 // Computes on one entry queue in the process, and functions may be called more than once. Processes take their
 // chances: the first that writes wins, and one always does.

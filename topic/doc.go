@@ -8,7 +8,7 @@
 //	}()
 //	_, err := prices.Publish(ctx, Price{"tea", 3})
 //
-// # Which one do I need
+// # What it promises
 //
 // A [Topic] reaches the subscribers of that moment, and no others: no message is stored. A [Pattern] receives the
 // messages of all topics whose names match a pattern. A [Sharded] is for a cluster with many messages: its
