@@ -59,14 +59,7 @@
 // A handle does no I/O and has no state: make it where it is needed. Its first operation returns
 // the error of an invalid name or option.
 //
-// A lock is for work that must not be done by two callers at once. A rate limiter is for work that
-// must not be done too often: lock the data, limit the callers. Objects that Redisson 4.x has, too,
-// use the same keys, so that Go and Java take part in the same objects. An acquired lock is a value
-// of its own, a [lock.Hold], with a context that ends with it.
-//
-// In addition there are ratelimiter/httplimit (middleware for net/http), ratelimiter/grpclimit
-// (interceptors for gRPC, a module of its own), otel (metrics and spans, by way of [WithObserver]),
-// rueidissontest (unit tests without a server) and the command cmd/rueidisson.
+// Objects that Redisson 4.x has, too, use the same keys, so that Go and Java take part in the same objects.
 //
 // # Guarantees
 //
@@ -75,18 +68,8 @@
 // millisecond. Every operation is safe to send twice, or is sent once and returns
 // [ErrOutcomeUnknown] if its reply was lost.
 //
-// A release that the server refuses, or does not answer, is not dropped: the client continues until
-// the server accepts it, and the call returns [ErrDeferred]. Only the releases that a closing
-// client gives up are not done. They are in the error of Close, in the log, and reported to a
-// [DeferralObserver]. For each node the client continues with 10,000 releases at most: a further
-// one returns its error at once, and the oldest continue. Unlock and Close return at most 250 ms
-// after their contexts end. All waiters for an object get an outage together. They get a refusal
-// only if the server has refused lately.
-//
-// Walks, takes and sweeps ask for about a megabyte at a time, or one element. A larger request or
-// answer gets time by its length, and connections of its own. A node has two of these, so nothing
-// else waits for it, neither a renewal nor a PING of rueidis. A read that was too slow is made
-// again, at down to 1 MB a second, as long as the server answers small requests.
+// A release that the server refuses, or does not answer, is not dropped: the client continues until the server
+// accepts it, and the call returns [ErrDeferred]. Unlock and Close return at most 250 ms after their contexts end.
 //
 // On one server, and on the master of a shard while it lives, a lock excludes. Replication is
 // asynchronous: a failover may forget the last holds, whose holders learn that at their next
@@ -94,11 +77,8 @@
 // impossible. The same is true of a server that restarts without having saved its data. If two
 // holders at once would do harm, let the store that they write to refuse the older one.
 //
-// A server that evicts keys when its memory is full breaks all of this: a hold is a key with a time
-// to live, and once it is evicted the next caller gets the lock. Use maxmemory-policy noeviction.
-// If a cache needs another policy, give the objects a server of their own: the numbered databases
-// of one server share its memory and its policy. The log warns of a policy that evicts, and the
-// loss of a hold names it.
+// A server that evicts keys when its memory is full breaks all of this: a hold is a key with a time to live.
+// Use maxmemory-policy noeviction.
 //
 // # Topologies
 //
@@ -108,14 +88,12 @@
 // names are refused with [ErrInvalidArgument]. Releases are announced on sharded
 // channels where the cluster has them, see [WithShardedPubSub].
 //
-// Needed are Redis 7.0 or Valkey 7.2, or later, and the right to run scripts.
-// An ACL must allow the objects' names as keys, redisson_* and rueidisson_* as
-// keys, and redisson_* as channels.
-//
 // # Errors
 //
 // An error names the operation and the object. It wraps the errors that a program branches on: the
 // package's sentinels, the context's error and its cause, or the error of Redis or of the network.
+//
+// See docs/guide/README.md for programs, docs/redis.md for servers, keys, commands and ACLs, and docs/limits.md for limits.
 //
 // [multilock.Red]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multilock#Red
 // [rmap.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#New

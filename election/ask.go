@@ -62,8 +62,6 @@ func (el *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 // have been deposed. ctx bounds the round trip.
 //
 // Cost: three script calls.
-// Wire: DEL name, and a message to the next candidate; HDEL of what the term has written, except
-// its token, and 0 on the channel rueidisson_term:{name}.
 // Errors: as [Election.Leader].
 // Source: RedissonFairLock.forceUnlock.
 func (el *Election) Depose(ctx context.Context) (led bool, err error) {

@@ -61,8 +61,6 @@ func (el *Election) Name() string { return el.line.Name() }
 // waits for as long as ctx lasts.
 //
 // Cost: as for [fairlock.Lock.Lock], and one script call when elected.
-// Wire: as for the fair lock; string redisson_lock_token:{name}; hash rueidisson_term:{name}, and
-// the token on the channel of that name.
 // Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument], also for a value that
 // is too long, and under the context of a term of this election, which would wait for itself;
 // [lock.ErrNotReplicated]; [lock.ErrWrongKind] if the name is the name of a lock; an error that

@@ -43,9 +43,8 @@ func (l Leader) None() bool { return l.Fence.IsZero() }
 //
 // Cost: one script call for each message, change and end of a lease, and every 5 s; a client has
 // one subscription per name.
-// Wire: hash rueidisson_term:{name}, read together with the lock, and the channel of that name.
-// Changes are published there. A change without a message is found by the regular calls: when a
-// leader was killed, at the end of its lease.
+// Changes are published. A change without a message is found by the regular calls: when a leader
+// was killed, at the end of its lease.
 // Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument]; [lock.ErrWrongKind];
 // those of Redis.
 // Source: no object of Redisson.

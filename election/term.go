@@ -69,7 +69,6 @@ func (t *Term) Value() string {
 // one. ctx bounds the round trip.
 //
 // Cost: one script call.
-// Wire: hash rueidisson_term:{name}, and the token on the channel of that name.
 // Errors: [lock.ErrInvalidArgument] if value is longer than [MaxValue]; [lock.ErrLost],
 // [lock.ErrReleased], [lock.ErrClosed] if the term has ended; ctx's; those of Redis;
 // [lock.ErrOutcomeUnknown] if the value may have changed, or may still do so until the next
@@ -110,8 +109,6 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 // [lock.ErrDeferred]. Under a ctx that never ends, it takes a few seconds if the server is silent.
 //
 // Cost: two script calls; the successor waits for the first only.
-// Wire: as for the fair lock; HDEL of what the term has written, except its token, and a message on
-// the channel rueidisson_term:{name}.
 // Errors: [lock.ErrReleased] if Resign was called before; [lock.ErrLost] if the term had ended, so
 // that the work may have overlapped with the work of a successor; [lock.ErrDeferred] if the server
 // refused or did not answer (the client continues until the server accepts or the lease ends), with

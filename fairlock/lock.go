@@ -55,8 +55,6 @@ func (l *Lock) handle() lockkit.Handle {
 // Cost: one script call if the lock is free; at most three for each waiter, one
 // of them the unlock before it. A process with waiters has one subscription per
 // name, and makes at most two calls a second while nothing changes.
-// Wire: list redisson_lock_queue:{name}, zset redisson_lock_timeout:{name};
-// then hash name, field owner, value hold count; PEXPIRE = lease in ms.
 // Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument];
 // [lock.ErrNotReplicated]; an error of Redis or of the network, wrapping
 // [lock.ErrOutcomeUnknown] if the acquire may have been done (it is undone as soon as
@@ -100,7 +98,6 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 // been taken away. ctx bounds the round trip.
 //
 // Cost: one script call.
-// Wire: DEL name, and a message to the next waiter.
 // Errors: ctx's, [lock.ErrClosed], [lock.ErrInvalidArgument], [lock.ErrWrongKind], and those of
 // Redis.
 // Source: RedissonFairLock.forceUnlock.

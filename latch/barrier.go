@@ -73,8 +73,6 @@ func (b *Barrier) Parties() int { return b.parties }
 //
 // Cost: one script call to arrive; one for all of a process when a generation ends. A process that
 // waits has one subscription per name.
-// Wire: hash name; zsets {name}:waiting and {name}:opened; {name}:arrival:<party>; the generation
-// that ended on rueidisson_barrier__channel:{name}.
 // Errors: ErrBroken; [ErrInvalidArgument], also if others wait there for another number of parties,
 // which it names; ErrOutcomeUnknown; ctx's error and cause; [ErrClosed]; those of Redis and of the
 // network.
@@ -114,7 +112,6 @@ func (b *Barrier) Waiting(ctx context.Context) (int, error) {
 // ctx ends the wait for the answer; the call may still take effect then.
 //
 // Cost: two script calls, one without waiters.
-// Wire: the generation on rueidisson_barrier__channel:{name}.
 // Errors: as [Barrier.Waiting]; [ErrOutcomeUnknown].
 // Source: ours; a CyclicBarrier of Java has reset.
 func (b *Barrier) Reset(ctx context.Context) (bool, error) {

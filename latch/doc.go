@@ -113,26 +113,5 @@
 // The type of a name is not checked if another object keeps a number there, such as a semaphore.
 // Use each name for one kind only. A barrier and a double barrier are two kinds, too.
 //
-// # In Redis
-//
-//	name                                             string: the rest of the count; absent: open
-//	redisson_countdownlatch__channel__{name}         channel: 1 armed, 0 open
-//	rueidisson_lane:{name}:<client id>:<n>           string: the last request of an exchange, 45 s
-//	rueidisson_request:{name}:<id>                   string: the count after a count down that its caller may repeat
-//	rueidisson_opened:{name}                         string: when it opened last, µs of the server's clock, 45 s
-//	rueidisson_parties:{name}                        hash: parties that have counted down once, until it opens
-//	rueidisson_armed:{name}                          string: when it was armed, µs of the server's clock, until it opens
-//
-// The keys of a barrier live for 45 s longer than the last lease, or than its last generation:
-//
-//	name                                             hash: parties, gen, the number of the present generation; acts, the party that runs the action
-//	{name}:waiting                                   zset: waiting parties, by the end of their leases
-//	{name}:opened                                    zset: generations that opened, 45 s
-//	{name}:arrival:<client id>:<n>                   string: the generation and the position of a party's arrival
-//	{name}:inside:<generation>                       zset: members of a double barrier, by the end of their leases
-//	rueidisson_barrier__channel:{name}               channel: the generation that ended, or has left
-//
-// The braces in derived keys are part of the key in Redis: a hash tag. A name that has braces is
-// not wrapped in others, except in the channel of a latch, as in Redisson: on a cluster such a name
-// is refused for a latch.
+// See docs/guide/synchronizers.md for programs and costs, and docs/redis.md for keys and commands.
 package latch

@@ -44,7 +44,6 @@ func (d *DoubleBarrier) Parties() int { return d.b.parties }
 // Cost: one script call to arrive, one when the generation ends, shared by all of a process, and
 // one to become a member; one more for the last party. A member is renewed at a third of the
 // watchdog timeout.
-// Wire: as for Barrier.Await; zset {name}:inside:<generation>, party -> end of its lease.
 // Errors: as Barrier.Await; [ErrLost] if this process learned of the opening after the lease of its
 // party had ended.
 // Source: the double barriers of Curator and etcd; Redisson has none.
@@ -155,7 +154,6 @@ func (m *Member) Lost() <-chan struct{} { return m.lost }
 //
 // Cost: one script call to leave. A waiter makes another at once, and one when the last member has
 // left; the waiters of a process share both.
-// Wire: ZREM {name}:inside:<generation>; the generation on rueidisson_barrier__channel:{name}.
 // Errors: ctx's error and cause; [ErrLost] if the lease had ended, so that the others may have left
 // before, or if the server did not answer until the lease had ended, when that is unknown;
 // [ErrInvalidArgument] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or not

@@ -48,8 +48,6 @@ func (l *Latch) Name() string { return l.name }
 // ctx ends the wait for the answer; the call may still take effect then.
 //
 // Cost: one script call.
-// Wire: SET name n; 1 on the latch's channel; SET rueidisson_armed:{name}, DEL
-// rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
 // Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
 // network.
 // Source: RCountDownLatch.trySetCount.
@@ -86,8 +84,6 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 // counts once. Then the client does not repeat it automatically.
 //
 // Cost: one script call, shared with other count downs of this process on the name.
-// Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and the time in
-// rueidisson_opened:{name}, with 45 s to live; the lane of TrySetCount.
 // Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; those of Redis and
 // of the network.
 // Source: RCountDownLatch.countDown.
@@ -112,7 +108,6 @@ func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64,
 //
 // Cost, errors and the meaning of ErrOutcomeUnknown: as [Latch.CountDown]; an empty party returns
 // [ErrInvalidArgument].
-// Wire: also hash rueidisson_parties:{name}, which is deleted when the latch opens.
 // Source: ours.
 func (l *Latch) CountDownOnce(ctx context.Context, party string) (left int64, err error) {
 	if party == "" {
@@ -174,7 +169,6 @@ func (l *Latch) Await(ctx context.Context) error {
 // Delete deletes the latch, and reports whether it was armed. Waiters pass, in Go and in Java.
 //
 // Cost and errors: as [Latch.TrySetCount].
-// Wire: DEL name; 1, then 0 on the latch's channel.
 // Source: RCountDownLatch.delete, which releases no waiter.
 func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	err := l.usable(ctx)

@@ -31,7 +31,6 @@ type barrierConfig struct {
 // gives up or dies meanwhile, the last one included, although the action may have been done then.
 // The action's context ends with that of the last party and with its lease. Parties that arrive
 // meanwhile wait for the end of that generation, and belong to the next one.
-// arrive meanwhile wait for the end of that generation, and are of the next one.
 //
 // Cost: one more script call for the last party of a generation. A nil action returns
 // [ErrInvalidArgument].
@@ -60,8 +59,7 @@ type setConfig struct{ ttl time.Duration }
 // the arming that it finds: make the arming part of the id. An id that is empty or has more than
 // 256 bytes returns ErrInvalidArgument, and so does a d below 45 s or above 100 years.
 //
-// Cost: a script call of its own, and a key for each id. Wire: string
-// rueidisson_request:{name}:<id>, with d to live.
+// Cost: a script call of its own, and a key for each id.
 func WithRequestID(id string, d time.Duration) CountOption { return requestOption{id, d} }
 
 // WithTTL lets the latch open when d has passed, so that no waiter waits for ever for a party that

@@ -47,7 +47,6 @@ func (f *Fenced) Name() string { return f.l.name }
 //
 // Cost: one script call if the lock is free; none if a goroutine of this client hands it over,
 // except one call for each block of some tens of waiters, which no waiter waits for.
-// Wire: as for a Lock; string redisson_lock_token:{name}, the last token.
 // Errors: as for a Lock; if the counter is not a number, the error names its key.
 // Source: RFencedLock.lockAndGetToken.
 func (f *Fenced) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {

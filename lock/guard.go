@@ -60,7 +60,6 @@ func (g *Guard) Key() string { return g.key }
 // trip.
 //
 // Cost: one script call.
-// Wire: SET key; hash {key}:rueidisson_fence, lock -> token and owner.
 // Errors: [ErrStale], as a [StaleError] with both numbers, also if the reply was lost and a newer
 // holder wrote before the request was repeated; [ErrInvalidArgument] for the zero token and for a
 // token of another lock; ctx's; [ErrOutcomeUnknown] if the reply was lost, when the value may have

@@ -109,7 +109,6 @@ func (h *Hold) Fence() (fence.Token, bool) {
 // trip.
 //
 // Cost: one script call, the first time; unlocking takes two instead of one.
-// Wire: the owner field is renamed to one that shows that it may be joined.
 // Errors: as [Hold.Extend]; [ErrToken] for a hold that is not of a lock or of a fenced lock. After
 // [ErrOutcomeUnknown] the next call completes the export.
 func (h *Hold) Token(ctx context.Context) (Token, error) {
@@ -143,8 +142,6 @@ type exporter interface {
 //
 // Cost: one script call for the last level, none for a hand-over or for an inner level; two for a
 // hold that was exported or joined.
-// Wire: HDEL name owner, its only field, and the message 0 on redisson_lock__channel:{name}; shared
-// holds as RLock.unlock, with an unlock latch.
 // Errors: [ErrReleased] if Unlock was called before; [ErrLost] if the hold had ended, so that the
 // work may have overlapped with the work of another holder; [ErrDeferred] if the server refused or
 // did not answer (the client continues until the server accepts the release or the lease ends),

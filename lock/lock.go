@@ -67,7 +67,6 @@ func (l *Lock) identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() 
 // Cost: one script call if the lock is free; none if a goroutine of this
 // client hands it over, or on re-entry. A process that waits has one
 // subscription per name, and makes one call per release.
-// Wire: hash name, field owner, value hold count; PEXPIRE = lease in ms.
 // Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated];
 // an error of Redis or of the network, wrapping [ErrOutcomeUnknown] if the acquire
 // may have been done (it is undone as soon as the server answers again);
@@ -118,8 +117,6 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 // it may be lost earlier than this side can know.
 //
 // Cost: one script call; unlocking takes two.
-// Wire: HINCRBY name owner 1; string rueidisson_join_latch:{name}:<request>
-// with 45 s to live.
 // Errors: [ErrLost] if the hold has ended; [ErrToken]; else as [Lock.Lock].
 func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, error) {
 	ask, err := resolve(opts)
@@ -144,8 +141,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 // [ErrOutcomeUnknown] the lock may have been taken away. For a read-write lock ForceUnlock changes
 // nothing and returns [ErrWrongKind]. ctx bounds the round trip.
 //
-// Cost: one script call. Wire: DEL name, and the release message.
-// Source: RLock.forceUnlock.
+// Cost: one script call. Source: RLock.forceUnlock.
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
 	if held {

@@ -52,7 +52,6 @@ func (m *MultiLock) Remaining(ctx context.Context) (time.Duration, error) {
 // taken. ctx bounds the round trip.
 //
 // Cost: one script call for each member, all in one round trip.
-// Wire: as for the members.
 // Errors: as [MultiLock.Holder].
 // Source: RLock.forceUnlock of each member; RedissonMultiLock has none.
 func (m *MultiLock) ForceUnlock(ctx context.Context) (held bool, err error) {
@@ -123,7 +122,6 @@ func (r *RedLock) Remaining(ctx context.Context) (time.Duration, error) {
 // when ForceUnlock returns may still arrive. ctx bounds the round trip.
 //
 // Cost: one script call for each member, all in one round trip.
-// Wire: as for the members.
 // Errors: as [RedLock.Holder].
 // Source: RLock.forceUnlock of each member; RedissonRedLock has none.
 func (r *RedLock) ForceUnlock(ctx context.Context) (held bool, err error) {

@@ -111,14 +111,6 @@
 // returns [lock.ErrWrongKind], and so does a group with the name of a held lock. Waiters alone are
 // not detected.
 //
-// # In Redis
-//
-// A lock of several writes the keys of its members, see package lock, and nothing else. The restart
-// guard reads INFO server, in a script. The keys of a group are:
-//
-//	name                            hash: for each value its field -> owner, field:owner:expire_time -> ms,
-//	                                field:owner:lock_count -> 1; with the longest lease as its time to live
-//	redisson_lock__channel:{name}   channel: 00 when values become free, which Redisson reads as its own 0
-//	rueidisson_group:{name}         channel: the fields of the values that became free, 0 if these are many
-//	rueidisson_gone:{name}          zset: owners that were released, by time
+// See docs/guide/locks.md for programs and costs, and docs/redis.md for keys and commands. A lock of several
+// writes the keys of its members, and nothing else.
 package multilock

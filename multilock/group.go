@@ -90,9 +90,6 @@ func (v *Values) handles() []lockkit.Handle {
 // is released, and at each release by Redisson in the group.
 //
 // Cost: as for a lock, for any number of values; the script is linear in them.
-// Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8 bytes in base64,
-// with the owner, f:<owner>:expire_time with the end of the lease in ms by the clock of the client,
-// and f:<owner>:lock_count.
 // Errors: as [lock.Lock.Lock]; [lock.ErrWrongKind] if the name is the name of a lock.
 // Source: Redisson's RLock of getMultiLock(group, values), with a string codec.
 func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {

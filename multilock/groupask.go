@@ -50,7 +50,6 @@ func (v *Values) Remaining(ctx context.Context) (time.Duration, error) {
 // [lock.ErrOutcomeUnknown] the values may have been taken away. ctx bounds the round trip.
 //
 // Cost: one script call, which is linear in the values.
-// Wire: HDEL of the fields of the values, and the release message.
 // Errors: as [Values.Holder].
 // Source: RedissonMultiLock of a group, forceUnlock.
 func (v *Values) ForceUnlock(ctx context.Context) (held bool, err error) {

@@ -52,7 +52,6 @@ func (m *MultiLock) Name() string { return names(m.all) }
 //
 // Cost: one script call for each member, all in one round trip, if they are free; each wait costs
 // what it costs at that member, and another round trip.
-// Wire: as for the members, and no more.
 // Errors: those of the members, which they name; [ErrInvalidArgument].
 // Source: RedissonMultiLock.lock.
 func (m *MultiLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {

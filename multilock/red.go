@@ -134,7 +134,6 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 //
 // Cost: one script call for each member, all in one round trip, followed by the one that reads the
 // server's uptime (a round trip of its own on a cluster). Unlocking: one for each, all at once.
-// Wire: as for the members, and no more.
 // Errors: ctx's error and cause; [ErrClosed] if the client of any member is closed;
 // [ErrInvalidArgument]; those of the members, if they prevent a quorum for longer than a watchdog
 // timeout, the longest of the clients' (all waiters for these members in the process give up

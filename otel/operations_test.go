@@ -97,7 +97,7 @@ var (
 // attributes are the keys of attributes, as Prometheus has them.
 func attributes(t *testing.T) map[string]bool {
 	t.Helper()
-	source, err := os.ReadFile("doc.go")
+	source, err := os.ReadFile("../docs/metrics.md")
 	require.NoError(t, err)
 	all := map[string]bool{"error_type": true, "job": true, "le": true}
 	for _, name := range regexp.MustCompile(`rueidisson\.(kind|handed|script|limiter|outcome|by|shadow|cache|event|queue|group)\b`).

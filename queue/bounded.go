@@ -51,10 +51,9 @@ func NewBounded[T any](c Client, name string, opts ...Option) *Bounded[T] {
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
 //
-// Cost: one script call. Wire: SET of redisson_bqs:{name} to the free slots.
-// Errors: [ErrInvalidArgument] for a capacity that is not from 1 to 2^31-1; ctx's error and
-// cause; [ErrOutcomeUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
-// network's. Source: RBoundedBlockingQueue.trySetCapacity.
+// Cost: one script call. Errors: [ErrInvalidArgument] for a capacity that is not from 1 to 2^31-1; ctx's error and
+// cause; [ErrOutcomeUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the network's. Source:
+// RBoundedBlockingQueue.trySetCapacity.
 func (q *Bounded[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.q.setCapacity(ctx, "set the capacity of", boundedCapacity, n, "0", q.q.channel, q.q.sharded)
 }
@@ -84,18 +83,15 @@ func (q *Bounded[T]) Free(ctx context.Context) (int64, error) { return q.q.setti
 // in the order in which they came. For more elements than the capacity there is never
 // room. At most 5,000 go at once.
 //
-// Cost: one script call; one for each message that there is room, and one in 5 s,
-// while it is the first of its process that waits. Wire: RPUSH and DECRBY
-// redisson_bqs:{name}; redisson_sc:redisson_bqs:{name} is listened to. Errors:
-// [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
+// Cost: one script call; one for each message that there is room, and one in 5 s, while it is the first of its process
+// that waits. Errors: [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
 // Redis' and the network's. Source: RBoundedBlockingQueue.put.
 func (q *Bounded[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "RPUSH", v)
 }
 
-// OfferFirst puts elements at the head when there is room for all of them, one after the
-// other, so that the last of them is the head then; see [Bounded.Offer]. Wire: LPUSH.
-// Redisson has none.
+// OfferFirst puts elements at the head when there is room for all of them, one after the other, so that the last of
+// them is the head then; see [Bounded.Offer]. Redisson has none.
 func (q *Bounded[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "LPUSH", v)
 }
@@ -118,9 +114,8 @@ func (q *Bounded[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) 
 // sent once. Poll waits for the answer even if ctx ends meanwhile, for as long as
 // a call may take, so that no element is taken without a caller.
 //
-// Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
-// channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as
-// [Bounded.Offer]. Source: RBoundedBlockingQueue.poll.
+// Cost: one script call. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; as [Bounded.Offer]. Source:
+// RBoundedBlockingQueue.poll.
 func (q *Bounded[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1), nil) })
 }
@@ -143,14 +138,12 @@ func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx,
 // ctx ends after a command that failed, the error wraps rueidisson.ErrUnreached; see
 // [Queue.Take].
 //
-// Cost: one script call for up to 100 callers, and if the queue is empty one command
-// that blocks, and two script calls for each element that is offered, in each process
-// that waits. The command takes nothing, so a connection that breaks neither frees nor
-// keeps a slot by mistake. Queues with waiters have a connection each, up to
-// those of rueidisson.WithBlockedConnections; beyond, they are polled. Wire: as
-// [Bounded.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
-// [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis'
-// and the network's. Source: RBoundedBlockingQueue.take.
+// Cost: one script call for up to 100 callers, and if the queue is empty one command that blocks, and two script calls
+// for each element that is offered, in each process that waits. The command takes nothing, so a connection that breaks
+// neither frees nor keeps a slot by mistake. Queues with waiters have a connection each, up to those of
+// rueidisson.WithBlockedConnections; beyond, they are polled. Errors: [ErrDecode]; ctx's error and cause;
+// [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
+// RBoundedBlockingQueue.take.
 func (q *Bounded[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
 // Consume takes element after element, as [Bounded.Take] does; see

@@ -90,13 +90,10 @@ func WithBatch(n int) ConsumeOption {
 // All waiting consumers of a process, whatever their streams and groups, share one
 // connection for each server; on a cluster, see [Queue.Take]. One consumer of a group looks
 // for entries at a time, and the next when that one has some.
-// for entries, and the next when that one has some.
 //
-// Cost: a command for each batch; one and a share of one that blocks for a wait; one
-// in half of the idle time; one for what is given back, and one for each 200 of it. Wire: XREADGROUP, XAUTOCLAIM,
-// XPENDING, XCLAIM, XINFO GROUPS, XREAD, CLIENT UNBLOCK. Errors: [ErrNoGroup];
-// [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the
-// network's. Source: RStream.readGroup, autoClaim.
+// Cost: a command for each batch; one and a share of one that blocks for a wait; one in half of the idle time; one for
+// what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error
+// and cause; [ErrClosed]; Redis' and the network's. Source: RStream.readGroup, autoClaim.
 func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		c, err := g.consumption(ctx, consumer, opts)

@@ -32,8 +32,7 @@ type Consumer struct {
 // Consumers returns the consumers of the group, also those that have died: names stay until
 // [Group.RemoveConsumer].
 //
-// Cost: one command. Wire: XINFO CONSUMERS. Errors: as [Group.Pending]. Source:
-// RStream.listConsumers.
+// Cost: one command. Errors: as [Group.Pending]. Source: RStream.listConsumers.
 func (g *Group[K, V]) Consumers(ctx context.Context) (all []Consumer, err error) {
 	if err = g.usable(ctx); err == nil {
 		all, err = read(ctx, &g.s.base, consumersOf, xconsumers, g.name)
@@ -64,8 +63,7 @@ func consumersOf(got send.Answer, err error) ([]Consumer, error) {
 // it, and they would never be redelivered. Others take them over first, see [WithIdle] and
 // [Group.Claim].
 //
-// Cost: one script call. Wire: XGROUP DELCONSUMER. Errors: [ErrPending]; as [Group.Create].
-// Source: RStream.removeConsumer.
+// Cost: one script call. Errors: [ErrPending]; as [Group.Create]. Source: RStream.removeConsumer.
 func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		var n int64
@@ -81,8 +79,7 @@ func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bo
 // holds them, and returns them. Other entries, and those that the stream has no more, are left
 // out. So are entries that do not decode; Claim then returns the others together with an error.
 //
-// Cost: one command. Wire: XCLAIM. Errors: [ErrDecode]; [ErrOutcomeUnknown]; as [Group.Create].
-// Source: RStream.claim.
+// Cost: one command. Errors: [ErrDecode]; [ErrOutcomeUnknown]; as [Group.Create]. Source: RStream.claim.
 func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Duration, ids ...string) (all []Entry[K, V], err error) {
 	err = g.usable(ctx)
 	for _, id := range ids {
@@ -104,8 +101,7 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 // AutoClaim gives up to n entries that others hold for longer than idle to a consumer, and
 // returns them; see [Group.Claim]. A consumer of [Group.Consume] does so automatically.
 //
-// Cost: one command, and further ones while it finds too few. Wire: XAUTOCLAIM. Errors: as
-// [Group.Claim]. Source: RStream.autoClaim.
+// Cost: one command, and further ones while it finds too few. Errors: as [Group.Claim]. Source: RStream.autoClaim.
 func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.Duration, n int) (all []Entry[K, V], err error) {
 	if err = g.usable(ctx); err == nil && (consumer == "" || idle < 0 || n < 1 || n > mostInOne) {
 		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrInvalidArgument, n, consumer, idle)
@@ -150,8 +146,7 @@ func (g *Group[K, V]) all(got []rueidis.XRangeSlice, err error) (all []Entry[K, 
 // SetID makes the group continue after the entry of an ID, or [FromStart], or [FromNow],
 // whatever it was given. What is pending stays so.
 //
-// Cost: one command. Wire: XGROUP SETID. Errors: as [Group.Create]; [ErrNoGroup]. Source:
-// RStream.updateGroupMessageId.
+// Cost: one command. Errors: as [Group.Create]; [ErrNoGroup]. Source: RStream.updateGroupMessageId.
 func (g *Group[K, V]) SetID(ctx context.Context, from string) (err error) {
 	if err = g.usable(ctx); err == nil && from != FromNow {
 		err = checkID(from, "")
@@ -172,9 +167,8 @@ func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 // continues. Any other error, that of ctx too, is the last. While it waits, it tolerates a
 // silent server for a watchdog timeout.
 //
-// Cost: one command for each 100 or 1 MB, and a share of one that blocks. Wire: XRANGE, XREAD,
-// CLIENT UNBLOCK. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
-// Redis' and the network's. Source: RStream.read.
+// Cost: one command for each 100 or 1 MB, and a share of one that blocks. Errors: [ErrDecode]; [ErrInvalidArgument];
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.read.
 func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		q, p := s.q, newPages(mostEntries)

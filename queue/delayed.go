@@ -72,15 +72,10 @@ func (q *Delayed[T]) Queue() *Queue[T] { return q.q.to }
 // Calls of a process on one queue that come at the same time are sent together, in
 // their order. An element is offered once, however often the call has to be sent.
 //
-// Cost: one script call; see [Delayed.Move] for what comes later. Wire: ZADD
-// rueidisson_delay_dues:{name} and rueidisson_delay_index:{name}, HSET
-// rueidisson_delay_elements:{name}, and if it is the first to be due, or the first is
-// overdue, PUBLISH rueidisson_delay_channel:{name}. With [WithRedissonFormat]: ZADD
-// redisson_delay_queue_timeout:{name}, RPUSH redisson_delay_queue:{name}, and PUBLISH
-// redisson_delay_queue_channel:{name}. Errors: [ErrInvalidArgument] for a delay that is
-// negative or ends beyond 2^53 ms since 1970; [ErrOutcomeUnknown] if the reply was lost again
-// and again, or ctx ended before it: the element is there, or never will be; ctx's
-// error and cause; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.offer.
+// Cost: one script call; see [Delayed.Move] for what comes later. Errors: [ErrInvalidArgument] for a delay that is
+// negative or ends beyond 2^53 ms since 1970; [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended
+// before it: the element is there, or never will be; ctx's error and cause; [ErrClosed]; Redis' and the network's.
+// Source: RDelayedQueue.offer.
 func (q *Delayed[T]) Offer(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
 	return q.q.postpone(ctx, v, delay)
 }
@@ -92,13 +87,11 @@ func (q *Delayed[T]) Offer(ctx context.Context, v T, delay time.Duration) (size 
 //
 // Any number of clients, Go and Java, may do so at once: each element is moved once.
 //
-// Cost: one script call for 100 elements or 1 MB of each format. Our own format has no walks.
-// Redisson's list has the elements in the order in which they were offered. One that is due out
-// of that order costs the server a walk over the list, about 14 ns for each element that it
-// passes. A call walks over 50,000 elements, or for one element: where delays are mixed and
-// 100,000 wait, it moves one. Wire: RPUSH name; ZREM and HDEL, or LTRIM or LREM, of the waiting
-// element; RPUSH rueidisson_delay_queue_aside:{name}, which keeps the last 1,000. Errors:
-// [ErrDecode]; [ErrOutcomeUnknown]; as [Delayed.Offer]. Redisson does it only automatically.
+// Cost: one script call for 100 elements or 1 MB of each format. Our own format has no walks. Redisson's list has the
+// elements in the order in which they were offered. One that is due out of that order costs the server a walk over the
+// list, about 14 ns for each element that it passes. A call walks over 50,000 elements, or for one element: where
+// delays are mixed and 100,000 wait, it moves one. Errors: [ErrDecode]; [ErrOutcomeUnknown]; as [Delayed.Offer].
+// Redisson does it only automatically.
 func (q *Delayed[T]) Move(ctx context.Context) (moved int64, err error) {
 	return q.q.moveAll(ctx)
 }
@@ -111,12 +104,9 @@ func (q *Delayed[T]) Move(ctx context.Context) (moved int64, err error) {
 // Elements are moved when they are due, and at most 5 s late if a notification was lost. All
 // that a client moves uses one timer.
 //
-// Cost: a subscription, and one script call when something is due and every 5 s.
-// Wire: as [Delayed.Move]; SUBSCRIBE rueidisson_delay_channel:{name} and
-// redisson_delay_queue_channel:{name}. Errors:
-// ctx's error and cause; [ErrClosed]; Redis', if a key is of another type, or if it
-// refuses for a whole watchdog timeout, such as for want of memory or replicas. The
-// first refusal is logged.
+// Cost: a subscription, and one script call when something is due and every 5 s. Errors: ctx's error and cause;
+// [ErrClosed]; Redis', if a key is of another type, or if it refuses for a whole watchdog timeout, such as for want of
+// memory or replicas. The first refusal is logged.
 func (q *Delayed[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
 
 // Poll takes the head of the queue. If it is empty, what is due is moved first, and
@@ -145,13 +135,11 @@ func (q *Delayed[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // and returns how many it removed. An element that was moved already is in the queue:
 // see [Queue.Remove]. Which of several equal elements is removed is not defined.
 //
-// Cost: one script call for each 100 that it removes, each for the logarithm of how many
-// wait. With [WithRedissonFormat]: one for each 1,000 that wait and for each 16 that it
-// removes, and the server walks to each of these. A call walks over 50,000 elements, or to
-// one: where 100,000 wait, it removes one. Wire: ZRANGEBYLEX and ZREM
-// rueidisson_delay_index:{name}, HDEL, ZREM; or ZSCAN and ZREM
-// redisson_delay_queue_timeout:{name}, LREM redisson_delay_queue:{name}. Errors: [ErrOutcomeUnknown], since it is sent once; [ErrInvalidArgument]
-// for an n below 0; as [Delayed.Offer]. Source: RDelayedQueue.remove.
+// Cost: one script call for each 100 that it removes, each for the logarithm of how many wait. With
+// [WithRedissonFormat]: one for each 1,000 that wait and for each 16 that it removes, and the server walks to each of
+// these. A call walks over 50,000 elements, or to one: where 100,000 wait, it removes one. Errors:
+// [ErrOutcomeUnknown], since it is sent once; [ErrInvalidArgument] for an n below 0; as [Delayed.Offer]. Source:
+// RDelayedQueue.remove.
 func (q *Delayed[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
 	return q.q.removeWaiting(ctx, v, n)
 }

@@ -34,8 +34,8 @@ func (e End) word() (string, error) {
 // Move takes an element from one end of the queue, puts it at an end of another queue of
 // this client, and returns it, or [ErrEmpty]. See [Queue.MoveTo].
 //
-// Cost: one command. Wire: LMOVE. Errors: [ErrEmpty]; [ErrDecode]; [ErrInvalidArgument] for what
-// is no end; as [Queue.Offer]. Source: RDeque.move, RQueue.pollLastAndOfferFirstTo.
+// Cost: one command. Errors: [ErrEmpty]; [ErrDecode]; [ErrInvalidArgument] for what is no end; as [Queue.Offer].
+// Source: RDeque.move, RQueue.pollLastAndOfferFirstTo.
 func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
 	words, err := q.q.moving(ctx, from, to, at)
 	if err == nil {
@@ -52,18 +52,16 @@ func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v 
 // Several who wait for one queue are told of an element at the same time, and one of them
 // moves it. After [ErrOutcomeUnknown] the element is in one of the two queues.
 //
-// Cost: one command, and while the queue is empty a share of one that blocks, and one for
-// each element that comes. Wire: LMOVE, and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK.
-// Errors: [ErrDecode]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause, with
-// rueidisson.ErrUnreached as that of [Queue.Take]; [ErrClosed]; Redis' and the network's.
-// Source: RBlockingDeque.move,
+// Cost: one command, and while the queue is empty a share of one that blocks, and one for each element that comes.
+// Errors: [ErrDecode]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause, with rueidisson.ErrUnreached
+// as that of [Queue.Take]; [ErrClosed]; Redis' and the network's. Source: RBlockingDeque.move,
 // RBlockingQueue.pollLastAndOfferFirstTo.
 func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End) (T, error) {
 	return q.q.takeMove(ctx, from, to, at)
 }
 
-// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty];
-// see [Queue.PollN]. Wire: RPOP. Source: RDeque.pollLast(limit).
+// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty]; see [Queue.PollN]. Source:
+// RDeque.pollLast(limit).
 func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, tail))
 }
@@ -79,8 +77,8 @@ func (q *Queue[T]) TakeN(ctx context.Context, n int) ([]T, error) { return q.q.t
 
 // Contains reports whether an element is v. Bytes are compared, as by [Queue.Remove].
 //
-// Cost: one command, which looks at every element until it has found one. Wire: LPOS.
-// Errors: as [Queue.Len]. Source: RQueue.contains.
+// Cost: one command, which looks at every element until it has found one. Errors: as [Queue.Len]. Source:
+// RQueue.contains.
 func (q *Queue[T]) Contains(ctx context.Context, v T) (bool, error) { return q.q.contains(ctx, v) }
 
 var lpos = scripts.NewCommand("LPOS", scripts.Safe)

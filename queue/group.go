@@ -34,9 +34,8 @@ func (g *Group[K, V]) Name() string { return g.name }
 // an ID, or [FromStart], or [FromNow]. Create reports whether it did; it returns false if the
 // group exists, which stays as it is.
 //
-// Cost: one command. Wire: XGROUP CREATE MKSTREAM. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown],
-// which also ends a ctx that ends before the answer; ctx's error and cause;
-// [ErrClosed]; Redis' and the network's. Source: RStream.createGroup.
+// Cost: one command. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends before the
+// answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.createGroup.
 func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, err error) {
 	if err = g.usable(ctx); err == nil && from != FromNow {
 		err = checkID(from, "")
@@ -52,9 +51,8 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 	return created, g.failed("make", err)
 }
 
-// Destroy takes the group away with all that it knows of entries, and reports whether
-// it was there. Cost: one command. Wire: XGROUP DESTROY. Errors: as [Group.Create].
-// Source: RStream.removeGroup.
+// Destroy takes the group away with all that it knows of entries, and reports whether it was there. Cost: one command.
+// Errors: as [Group.Create]. Source: RStream.removeGroup.
 func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		there, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
@@ -71,7 +69,7 @@ func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 // were pending. An entry that is not acknowledged is redelivered. The request is sent once.
 // After [ErrOutcomeUnknown] the entries may be acknowledged or not, and Ack may be called again.
 //
-// Cost: one command. Wire: XACK. Errors: as [Group.Create]. Source: RStream.ack.
+// Cost: one command. Errors: as [Group.Create]. Source: RStream.ack.
 func (g *Group[K, V]) Ack(ctx context.Context, ids ...string) (acked int64, err error) {
 	if err = g.usable(ctx); err == nil {
 		acked, err = g.s.settle(ctx, xack, []string{g.name}, ids)
@@ -90,9 +88,8 @@ type Pending struct {
 // Pending walks the entries that are pending, in their order, 1,000 at a time. An
 // error ends it.
 //
-// Cost: one command for each 1,000. Wire: XPENDING. Errors: [ErrNoGroup]; ctx's error
-// and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RStream.listPending.
+// Cost: one command for each 1,000. Errors: [ErrNoGroup]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed];
+// Redis' and the network's. Source: RStream.listPending.
 func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 	return func(yield func(Pending, error) bool) {
 		for from := "-"; ; {

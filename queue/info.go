@@ -29,7 +29,7 @@ type StreamInfo struct {
 
 // Info returns what the server knows of the stream. All of it is zero if there is none.
 //
-// Cost: one command. Wire: XINFO STREAM. Errors: as [Stream.Len]. Source: RStream.getInfo.
+// Cost: one command. Errors: as [Stream.Len]. Source: RStream.getInfo.
 func (s *Stream[K, V]) Info(ctx context.Context) (info StreamInfo, err error) {
 	if err = s.q.usable(ctx); err == nil {
 		info, err = read(ctx, &s.q.base, infoOf, xinfo)
@@ -80,8 +80,7 @@ type GroupInfo struct {
 
 // Groups returns the groups of the stream; none if there is no stream.
 //
-// Cost: one command. Wire: XINFO GROUPS. Errors: as [Stream.Len]. Source:
-// RStream.listGroups.
+// Cost: one command. Errors: as [Stream.Len]. Source: RStream.listGroups.
 func (s *Stream[K, V]) Groups(ctx context.Context) (all []GroupInfo, err error) {
 	if err = s.q.usable(ctx); err == nil {
 		all, err = read(ctx, &s.q.base, groupsOf, xgroups)
@@ -121,8 +120,7 @@ func groupsOf(got send.Answer, err error) ([]GroupInfo, error) {
 // Lag returns how many entries the group has not acknowledged: those that no consumer was given,
 // and those that one has. It is 0 where there is no such group.
 //
-// Cost: one command, and where the server does not know it, one for each 100 entries. Wire:
-// XINFO GROUPS, XRANGE. Errors: as [Stream.Len].
+// Cost: one command, and where the server does not know it, one for each 100 entries. Errors: as [Stream.Len].
 func (g *Group[K, V]) Lag(ctx context.Context) (n int64, err error) {
 	if err = g.usable(ctx); err == nil {
 		n, err = attempts.Lag(ctx, g.s.h.e, g.s.key, g.name)
@@ -133,8 +131,7 @@ func (g *Group[K, V]) Lag(ctx context.Context) (n int64, err error) {
 // SetID sets the last ID of the stream: the next ID that the server chooses is
 // greater. It cannot be set below the last existing entry, or if the stream does not exist.
 //
-// Cost: one command. Wire: XSETID. Errors: as [Stream.Add]; Redis' for an ID that is too
-// small.
+// Cost: one command. Errors: as [Stream.Add]; Redis' for an ID that is too small.
 func (s *Stream[K, V]) SetID(ctx context.Context, id string) (err error) {
 	if err = s.q.usable(ctx); err == nil {
 		err = checkID(id, "")

@@ -196,9 +196,9 @@ func (m *Message[K, V]) Ack(ctx context.Context) error {
 // Nack says that an attempt failed. The message is redelivered when its backoff is over, see
 // [WithBackoff], or is put aside if that was the last attempt, see [WithMaxAttempts].
 //
-// Cost: one script call, and a share of UNLINK. Wire: XCLAIM with IDLE, or as [Message.Bury]. Errors: [ErrLost];
-// [ErrOutcomeUnknown]; ctx's error and cause; [ErrClosed]; Redis' and the network's. The message
-// is redelivered after all of them, unless the stream has dropped it: then Nack returns [ErrLost].
+// Cost: one script call, and a share of UNLINK. Errors: [ErrLost]; [ErrOutcomeUnknown]; ctx's error and cause;
+// [ErrClosed]; Redis' and the network's. The message is redelivered after all of them, unless the stream has dropped
+// it: then Nack returns [ErrLost].
 func (m *Message[K, V]) Nack(ctx context.Context, cause error) error {
 	cfg := m.c.cfg
 	if cfg.attempts > 0 && m.Attempt >= cfg.attempts {
@@ -215,8 +215,7 @@ func (m *Message[K, V]) Nack(ctx context.Context, cause error) error {
 // Bury puts the message aside, with why: no consumer gets it any more. [Group.Dead] lists
 // it, [Group.Redrive] has it come again. Of a group the last 10,000 stay, about.
 //
-// Cost: one script call, and a share of UNLINK. Wire: XADD
-// rueidisson_stream_dead:{name}:<group>, XACK. Errors: as [Message.Nack].
+// Cost: one script call, and a share of UNLINK. Errors: as [Message.Nack].
 func (m *Message[K, V]) Bury(ctx context.Context, cause error) error {
 	return m.settle(ctx, "put aside a message of", cause, attempts.PutAside)
 }
@@ -250,7 +249,7 @@ type Dead[K comparable, V any] struct {
 // does not decode, Dead yields [ErrDecode] with what is known of it, and continues;
 // another error ends the walk.
 //
-// Cost: one command for each 100. Wire: XRANGE. Errors: [ErrDecode]; as [Group.Pending].
+// Cost: one command for each 100. Errors: [ErrDecode]; as [Group.Pending].
 func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 	return func(yield func(Dead[K, V], error) bool) {
 		const op = "list what was put aside of"
@@ -280,8 +279,7 @@ func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 // attempts that count anew, and returns how many. What the stream has no more, and what is put aside while it runs,
 // stays aside.
 //
-// Cost: one script call for each 100, and a share of UNLINK. Wire: XCLAIM FORCE, XDEL. Errors: [ErrOutcomeUnknown]; as
-// [Group.Create].
+// Cost: one script call for each 100, and a share of UNLINK. Errors: [ErrOutcomeUnknown]; as [Group.Create].
 func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 	err = g.usable(ctx)
 	for next := (attempts.Redriven{Next: "-", Till: "+"}); err == nil && next.Next != ""; {
@@ -301,8 +299,8 @@ func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempt
 	})
 }
 
-// PurgeDead deletes what the group has put aside, and returns how many entries that were.
-// Cost: one script call, and a share of UNLINK. Wire: UNLINK. Errors: as [Group.Create].
+// PurgeDead deletes what the group has put aside, and returns how many entries that were. Cost: one script call, and a
+// share of UNLINK. Errors: as [Group.Create].
 func (g *Group[K, V]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = g.usable(ctx); err == nil {
 		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.h.requests, g.s.key, g.name)

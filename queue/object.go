@@ -34,15 +34,15 @@ func (c common) Name() string { return c.q.name }
 
 // Len returns how many elements there are.
 //
-// Cost: one command. Wire: LLEN; ZCARD of a priority queue. Errors: ctx's error and cause; [ErrInvalidArgument];
-// [ErrClosed]; Redis' and the network's. Source: RQueue.size, RScoredSortedSet.size.
+// Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's.
+// Source: RQueue.size, RScoredSortedSet.size.
 func (c common) Len(ctx context.Context) (int64, error) { return c.q.length(ctx) }
 
 // Delete deletes the object, a bounded one and a ring buffer with the capacity, a stream with its groups, and reports whether
 // there was one.
 //
-// Cost: one command. Wire: UNLINK. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends
-// before the answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RObject.delete.
+// Cost: one command. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends before the
+// answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RObject.delete.
 func (c common) Delete(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
 		there, err = write(ctx, c.q, send.Yes, unlink, c.q.object)
@@ -52,8 +52,8 @@ func (c common) Delete(ctx context.Context) (there bool, err error) {
 
 // Exists reports whether there is an element at all. A stream also exists without entries.
 //
-// Cost: one command. Wire: EXISTS. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the
-// network's. Source: RObject.isExists.
+// Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's.
+// Source: RObject.isExists.
 func (c common) Exists(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
 		there, err = read(ctx, c.q, send.Yes, exists)
@@ -64,7 +64,7 @@ func (c common) Exists(ctx context.Context) (there bool, err error) {
 // Expire deletes the whole object when d has passed, with all that is added until then, and reports whether
 // there is one. Except a stream, one that was empty in between is a new one, and stays.
 //
-// Cost: one script call. Wire: PEXPIRE. Errors: as Delete. Source: RObject.expire.
+// Cost: one script call. Errors: as Delete. Source: RObject.expire.
 func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
 		there, err = c.q.setTime(ctx, decimal(core.Millis(d)))
@@ -75,7 +75,7 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 // ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the object at
 // once. ExpireAt returns [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
 //
-// Cost: one script call. Wire: PEXPIREAT. Errors: as Delete. Source: RObject.expire.
+// Cost: one script call. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
 	ms, err := send.Instant(at)
 	if err == nil {
@@ -86,7 +86,7 @@ func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err err
 
 // Persist removes the time of Expire, and reports whether there was one.
 //
-// Cost: one script call. Wire: PERSIST. Errors: as Delete. Source: RObject.clearExpire.
+// Cost: one script call. Errors: as Delete. Source: RObject.clearExpire.
 func (c common) Persist(ctx context.Context) (had bool, err error) {
 	had, err = c.q.setTime(ctx, "")
 	return had, c.q.failed("persist", err)
@@ -94,7 +94,7 @@ func (c common) Persist(ctx context.Context) (had bool, err error) {
 
 // Remaining returns how long the object stays: 0 if there is none, -1 if it has no end.
 //
-// Cost: one command. Wire: PTTL. Errors: as Exists. Source: RObject.remainTimeToLive.
+// Cost: one command. Errors: as Exists. Source: RObject.remainTimeToLive.
 func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 	if err = c.q.usable(ctx); err == nil {
 		left, err = send.Remainder(read(ctx, c.q, send.Number, pttl))
@@ -106,7 +106,7 @@ func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 // and reports whether there was one to rename. The handle stays one on the old name. On a cluster both
 // names share a hash tag, such as a:{1} and b:{1}.
 //
-// Cost: one script call. Wire: RENAME. Errors: as Delete. Source: RObject.rename.
+// Cost: one script call. Errors: as Delete. Source: RObject.rename.
 func (c common) Rename(ctx context.Context, to string) (bool, error) {
 	return c.q.pairs(ctx, "rename", to, renameScript, "0")
 }
@@ -114,7 +114,7 @@ func (c common) Rename(ctx context.Context, to string) (bool, error) {
 // RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is an
 // object to rename.
 //
-// Cost: one script call. Wire: RENAME. Errors: as Delete. Source: RObject.renamenx.
+// Cost: one script call. Errors: as Delete. Source: RObject.renamenx.
 func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return c.q.pairs(ctx, "rename", to, renameScript, "1")
 }
@@ -123,7 +123,7 @@ func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 // nothing has that name, and reports whether that is so and there is an object. The server does nothing else
 // meanwhile, about 20 ms for a million elements. On a cluster both names share a hash tag.
 //
-// Cost: one script call. Wire: COPY. Errors: as Delete. Source: RObject.copy.
+// Cost: one script call. Errors: as Delete. Source: RObject.copy.
 func (c common) Copy(ctx context.Context, to string) (bool, error) {
 	return c.q.pairs(ctx, "copy", to, copyScript)
 }
@@ -131,7 +131,7 @@ func (c common) Copy(ctx context.Context, to string) (bool, error) {
 // SizeInMemory returns about how many bytes the object takes on the server, 0 if there is none. An ACL has to
 // allow memory|usage.
 //
-// Cost: one script call. Wire: MEMORY USAGE. Errors: as Exists. Source: RObject.sizeInMemory.
+// Cost: one script call. Errors: as Exists. Source: RObject.sizeInMemory.
 func (c common) SizeInMemory(ctx context.Context) (n int64, err error) {
 	if err = c.q.usable(ctx); err == nil {
 		n, err = send.Reading(c.q.h.e.Sender, ctx, func() (int64, error) { return c.q.h.e.SizeInMemory(ctx, c.q.object) })

@@ -42,10 +42,9 @@ func NewPriority[T any](c Client, name string, opts ...Option) *Priority[T] {
 // Offer puts an element there with a score, a finite number, and reports whether it
 // is a new one. One that is there already has that score from now on.
 //
-// Cost: one command. Wire: ZADD. Errors: [ErrInvalidArgument], also for a score that is no
-// finite number; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer;
-// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
-// RScoredSortedSet.add.
+// Cost: one command. Errors: [ErrInvalidArgument], also for a score that is no finite number; [ErrOutcomeUnknown],
+// which also ends a ctx that ends before the answer; ctx's error and cause; [ErrClosed]; Redis' and the network's.
+// Source: RScoredSortedSet.add.
 func (q *Priority[T]) Offer(ctx context.Context, v T, score float64) (added bool, err error) {
 	n, err := q.q.offer(ctx, nil, []Scored[T]{{v, score}})
 	return n > 0, err
@@ -59,8 +58,8 @@ func (q *Priority[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int6
 	return q.q.offer(ctx, nil, vs)
 }
 
-// OfferIfAbsent is [Priority.Offer] of an element that is not there yet; one
-// that is keeps its score. Wire: ZADD NX. Source: RScoredSortedSet.addIfAbsent.
+// OfferIfAbsent is [Priority.Offer] of an element that is not there yet; one that is keeps its score. Source:
+// RScoredSortedSet.addIfAbsent.
 func (q *Priority[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (added bool, err error) {
 	n, err := q.q.offer(ctx, []string{"NX"}, []Scored[T]{{v, score}})
 	return n > 0, err
@@ -74,20 +73,17 @@ func (q *Priority[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (ad
 // decode is removed from the queue; Poll then returns a *[codec.DecodeError], which has its
 // bytes, together with its score.
 //
-// Polls of a process that come at the same time go out together. Cost: a share of one
-// command. Wire: ZPOPMIN. Errors: [ErrEmpty]; [ErrDecode]; as [Priority.Offer].
-// Source: RScoredSortedSet.pollFirst, pollFirstEntry.
+// Polls of a process that come at the same time go out together. Cost: a share of one command. Errors: [ErrEmpty];
+// [ErrDecode]; as [Priority.Offer]. Source: RScoredSortedSet.pollFirst, pollFirstEntry.
 func (q *Priority[T]) Poll(ctx context.Context) (Scored[T], error) { return q.q.poll(ctx, lowest) }
 
-// PollLast takes the element of the highest score; see [Priority.Poll]. Wire:
-// ZPOPMAX. Source: RScoredSortedSet.pollLast.
+// PollLast takes the element of the highest score; see [Priority.Poll]. Source: RScoredSortedSet.pollLast.
 func (q *Priority[T]) PollLast(ctx context.Context) (Scored[T], error) {
 	return q.q.poll(ctx, highest)
 }
 
-// PollN takes up to n elements of the lowest scores, or returns [ErrEmpty], as
-// [Queue.PollN] does from the head. See [Priority.Poll]. Wire: ZPOPMIN. Source:
-// RScoredSortedSet.pollFirst(count).
+// PollN takes up to n elements of the lowest scores, or returns [ErrEmpty], as [Queue.PollN] does from the head. See
+// [Priority.Poll]. Source: RScoredSortedSet.pollFirst(count).
 func (q *Priority[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, lowest))
 }
@@ -96,14 +92,12 @@ func (q *Priority[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 // as [Queue.Take] does, by a connection that all of a process share who wait so.
 // Those who wait for one queue are served in the order in which they came.
 //
-// Cost: one command, and if the queue is empty a share of one that blocks. Wire:
-// ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
-// [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RScoredSortedSet.takeFirst, pollFirst(timeout).
+// Cost: one command, and if the queue is empty a share of one that blocks. Errors: [ErrDecode]; ctx's error and cause,
+// with [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed];
+// Redis' and the network's. Source: RScoredSortedSet.takeFirst, pollFirst(timeout).
 func (q *Priority[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
 
-// TakeLast takes the element of the highest score, as [Priority.Take] does the
-// lowest, on a second connection. Wire: ZPOPMAX, BZPOPMAX, CLIENT UNBLOCK. Source:
+// TakeLast takes the element of the highest score, as [Priority.Take] does the lowest, on a second connection. Source:
 // RScoredSortedSet.takeLast.
 func (q *Priority[T]) TakeLast(ctx context.Context) (Scored[T], error) {
 	return q.q.take(ctx, highest)
@@ -115,9 +109,8 @@ func (q *Priority[T]) Consume(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return consume(ctx, q.Take)
 }
 
-// Peek returns the element of the lowest score and leaves it there, or [ErrEmpty].
-// Cost: one command. Wire: ZRANGE. Errors: [ErrEmpty]; as [Priority.Len];
-// [ErrDecode]. Source: RScoredSortedSet.first, firstScore.
+// Peek returns the element of the lowest score and leaves it there, or [ErrEmpty]. Cost: one command. Errors:
+// [ErrEmpty]; as [Priority.Len]; [ErrDecode]. Source: RScoredSortedSet.first, firstScore.
 func (q *Priority[T]) Peek(ctx context.Context) (Scored[T], error) { return q.q.peek(ctx, "0") }
 
 // PeekLast returns the element of the highest score and leaves it there, or
@@ -132,9 +125,8 @@ func (q *Priority[T]) Score(ctx context.Context, v T) (score float64, there bool
 	return q.q.score(ctx, v)
 }
 
-// Remove removes elements, and returns how many were there. Bytes are compared, not
-// values: a codec may have several for one value. Cost: one command. Wire: ZREM.
-// Errors: as [Priority.Offer]. Source: RScoredSortedSet.remove.
+// Remove removes elements, and returns how many were there. Bytes are compared, not values: a codec may have several
+// for one value. Cost: one command. Errors: as [Priority.Offer]. Source: RScoredSortedSet.remove.
 func (q *Priority[T]) Remove(ctx context.Context, v ...T) (int64, error) {
 	return q.q.remove(ctx, v)
 }

@@ -34,22 +34,21 @@ func alone(key string) []string { return []string{key} }
 // after the other, and after an error the first of them may have been offered.
 // Without elements it is [Queue.Len].
 //
-// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrOutcomeUnknown],
-// also if ctx ends before the answer; [ErrInvalidArgument]; ctx's error and cause;
-// [ErrClosed]; Redis' and the network's. Source: RQueue.add, RBlockingQueue.put.
+// Cost: one command for each part, or a share of one. Errors: [ErrOutcomeUnknown], also if ctx ends before the answer;
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RQueue.add,
+// RBlockingQueue.put.
 func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpush, v)
 }
 
-// OfferFirst puts elements at the head, one after the other, so that the last of
-// them is the head then; see [Queue.Offer]. Wire: LPUSH. Source: RDeque.addFirst.
+// OfferFirst puts elements at the head, one after the other, so that the last of them is the head then; see
+// [Queue.Offer]. Source: RDeque.addFirst.
 func (q *Queue[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer first to", lpush, v)
 }
 
-// OfferIfExists puts elements at the tail if the queue is not empty, and returns
-// how many there are then: 0 if it was, and nothing was offered. See
-// [Queue.Offer]. Wire: RPUSHX. Source: RDeque.addLastIfExists.
+// OfferIfExists puts elements at the tail if the queue is not empty, and returns how many there are then: 0 if it was,
+// and nothing was offered. See [Queue.Offer]. Source: RDeque.addLastIfExists.
 func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpushx, v)
 }
@@ -61,12 +60,10 @@ func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err e
 // perhaps after others were taken meanwhile. An element that does not decode is
 // removed from the queue; Poll then returns a *[codec.DecodeError], which has its bytes.
 //
-// Cost: a share of one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; as
-// [Queue.Offer]. Source: RQueue.poll.
+// Cost: a share of one command. Errors: [ErrEmpty]; [ErrDecode]; as [Queue.Offer]. Source: RQueue.poll.
 func (q *Queue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx, head) }
 
-// PollLast takes the tail, as [Queue.Poll] does the head. Wire: RPOP. Source:
-// RDeque.pollLast.
+// PollLast takes the tail, as [Queue.Poll] does the head. Source: RDeque.pollLast.
 func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ctx, tail) }
 
 // PollN takes up to n elements from the head, or returns [ErrEmpty]. Elements that do not decode
@@ -77,16 +74,14 @@ func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ct
 // elements as make about a megabyte if each is that long. Between two commands others may take
 // some. See [Queue.Poll].
 //
-// Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element
-// begins with 1, 4, 16 and 64 elements, by a command for each. Wire: LPOP. Source:
-// RQueue.poll(limit).
+// Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element begins with 1, 4, 16 and 64
+// elements, by a command for each. Source: RQueue.poll(limit).
 func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, head))
 }
 
-// Peek returns the head and leaves it there, or [ErrEmpty]. Cost: one command.
-// Wire: LINDEX. Errors: [ErrEmpty]; as [Queue.Len]; [ErrDecode]. Source:
-// RQueue.peek.
+// Peek returns the head and leaves it there, or [ErrEmpty]. Cost: one command. Errors: [ErrEmpty]; as [Queue.Len];
+// [ErrDecode]. Source: RQueue.peek.
 func (q *Queue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // PeekLast returns the tail and leaves it there; see [Queue.Peek]. Source:
@@ -98,8 +93,7 @@ func (q *Queue[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ct
 // cluster both share a hash tag, such as a:{1} and b:{1}. What does not decode has
 // been moved nevertheless.
 //
-// Cost: one command. Wire: LMOVE LEFT RIGHT. Errors: [ErrEmpty]; [ErrDecode]; as
-// [Queue.Offer]. Source: RDeque.move.
+// Cost: one command. Errors: [ErrEmpty]; [ErrDecode]; as [Queue.Offer]. Source: RDeque.move.
 func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 	return q.q.moveTo(ctx, other)
 }
@@ -108,8 +102,8 @@ func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 // many from the tail on, or if it is 0 all of them, and returns how many there
 // were. Bytes are compared, not values: a codec may have several for one value.
 //
-// Cost: one command, which looks at every element until it has found them. Wire:
-// LREM. Errors: as [Queue.Offer]. Source: RQueue.remove, removeLastOccurrence.
+// Cost: one command, which looks at every element until it has found them. Errors: as [Queue.Offer]. Source:
+// RQueue.remove, removeLastOccurrence.
 func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
 }

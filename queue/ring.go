@@ -39,17 +39,15 @@ func NewRing[T any](c Client, name string, opts ...Option) *Ring[T] {
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
 //
-// Cost: one script call. Wire: SET redisson_rb:{name}. Errors: [ErrInvalidArgument] for a
-// capacity that is not from 1 to 2^31-1; ctx's error and cause; [ErrOutcomeUnknown], if ctx
-// ends before the answer; [ErrClosed]; Redis' and the network's. Source:
+// Cost: one script call. Errors: [ErrInvalidArgument] for a capacity that is not from 1 to 2^31-1; ctx's error and
+// cause; [ErrOutcomeUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.trySetCapacity.
 func (q *Ring[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "0")
 }
 
-// SetCapacity sets how many elements there may be, whatever that was, and drops the
-// oldest of more. Cost and errors: as [Ring.TrySetCapacity]. Wire: SET
-// redisson_rb:{name}, LTRIM. Source: RRingBuffer.setCapacity.
+// SetCapacity sets how many elements there may be, whatever that was, and drops the oldest of more. Cost and errors:
+// as [Ring.TrySetCapacity]. Source: RRingBuffer.setCapacity.
 func (q *Ring[T]) SetCapacity(ctx context.Context, n int) error {
 	_, err := q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "1")
 	return err
@@ -68,10 +66,9 @@ func (q *Ring[T]) Capacity(ctx context.Context) (int64, error) { return q.q.sett
 // Offers of a process that come at the same time go out together, in their order. An
 // element is offered once, however often the call has to be sent.
 //
-// Cost: one script call for each part, or a share of one. Wire: RPUSH, LTRIM.
-// Errors: [ErrNoCapacity], and nothing was offered; [ErrOutcomeUnknown] if the reply was lost
-// again and again, or ctx ended before it: the elements are there, or never will be;
-// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// Cost: one script call for each part, or a share of one. Errors: [ErrNoCapacity], and nothing was offered;
+// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the elements are there, or never
+// will be; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.add.
 func (q *Ring[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, v)
@@ -81,9 +78,8 @@ func (q *Ring[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 // answer even if ctx ends meanwhile, for as long as a call may take, so that no element is taken
 // without a caller. After [ErrOutcomeUnknown] an element may be lost.
 //
-// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown];
-// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
-// RRingBuffer.poll.
+// Cost: one command. Errors: [ErrEmpty]; [ErrDecode]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and
+// cause; [ErrClosed]; Redis' and the network's. Source: RRingBuffer.poll.
 func (q *Ring[T]) Poll(ctx context.Context) (T, error) {
 	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1)) })
 }
@@ -105,10 +101,9 @@ func (q *Ring[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx
 // Oldest returns up to n elements from the oldest on, and leaves them there. Elements that do
 // not decode are left out; Oldest then returns the others together with an error.
 //
-// Cost: one script call for each 5,000 elements or megabyte. What is offered between two of
-// them to a full buffer drops elements that were not read yet; they are left out, and new
-// ones may come in their places. Wire: LLEN, LRANGE.
-// Errors: [ErrDecode]; as [Ring.Len]. Source: RRingBuffer.readOldest.
+// Cost: one script call for each 5,000 elements or megabyte. What is offered between two of them to a full buffer
+// drops elements that were not read yet; they are left out, and new ones may come in their places. Errors:
+// [ErrDecode]; as [Ring.Len]. Source: RRingBuffer.readOldest.
 func (q *Ring[T]) Oldest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, 0, n)
 }

@@ -69,10 +69,9 @@ func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 // Add appends an entry, and returns its ID, which the server chooses; see [WithID].
 // It is sent once: after [ErrOutcomeUnknown] the entry may be there.
 //
-// Cost: one command. Wire: XADD. Errors: [ErrInvalidArgument], also for an entry without
-// fields; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's
-// error and cause; [ErrClosed]; Redis', also for an ID that is not above the last, and
-// the network's. Source: RStream.add.
+// Cost: one command. Errors: [ErrInvalidArgument], also for an entry without fields; [ErrOutcomeUnknown], which also
+// ends a ctx that ends before the answer; ctx's error and cause; [ErrClosed]; Redis', also for an ID that is not above
+// the last, and the network's. Source: RStream.add.
 func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOption) (id string, err error) {
 	return s.q.add(ctx, fields, opts)
 }
@@ -82,16 +81,14 @@ func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOptio
 // the "-". It looks at 100 at a time. If an entry does not decode, Range yields [ErrDecode] with
 // its ID, and continues; another error ends the walk.
 //
-// Cost: one command for each 100 or 1 MB; the first three read less. Wire:
-// XRANGE. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis'
-// and the network's. Source: RStream.range.
+// Cost: one command for each 100 or 1 MB; the first three read less. Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's
+// error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.range.
 func (s *Stream[K, V]) Range(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
 	return s.q.walk(ctx, xrange, or(from, "-"), or(to, "+"))
 }
 
-// Reverse walks the entries as [Stream.Range] does, from the later ID back to the
-// earlier: Reverse(ctx, "", "") begins with the last. Wire: XREVRANGE. Source:
-// RStream.rangeReversed.
+// Reverse walks the entries as [Stream.Range] does, from the later ID back to the earlier: Reverse(ctx, "", "") begins
+// with the last. Source: RStream.rangeReversed.
 func (s *Stream[K, V]) Reverse(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
 	return s.q.walk(ctx, xrevrange, or(from, "+"), or(to, "-"))
 }
@@ -100,28 +97,25 @@ func (s *Stream[K, V]) Reverse(ctx context.Context, from, to string) iter.Seq2[E
 // dropped, also such as a group has not read, or not acknowledged. See
 // [WithMaxLength].
 //
-// Cost: one command. Wire: XTRIM MAXLEN. Errors: as [Stream.Add]. Source:
-// RStream.trim.
+// Cost: one command. Errors: as [Stream.Add]. Source: RStream.trim.
 func (s *Stream[K, V]) Trim(ctx context.Context, n int64) (dropped int64, err error) {
 	return s.q.trim(ctx, n)
 }
 
-// TrimBefore drops the entries before an ID, and returns how many those were. Wire:
-// XTRIM MINID. Cost and errors: as [Stream.Trim].
+// TrimBefore drops the entries before an ID, and returns how many those were. Cost and errors: as [Stream.Trim].
 func (s *Stream[K, V]) TrimBefore(ctx context.Context, id string) (dropped int64, err error) {
 	return s.q.trimBefore(ctx, id)
 }
 
-// Remove removes entries by their IDs, and returns how many were there. Groups that
-// have not acknowledged them still count them as pending. Cost: one command. Wire:
-// XDEL. Errors: as [Stream.Add]. Source: RStream.remove.
+// Remove removes entries by their IDs, and returns how many were there. Groups that have not acknowledged them still
+// count them as pending. Cost: one command. Errors: as [Stream.Add]. Source: RStream.remove.
 func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (gone int64, err error) {
 	gone, err = s.q.settle(ctx, xdel, nil, ids)
 	return gone, s.q.failed("remove from", err)
 }
 
-// Len returns how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
-// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
+// Len returns how many entries there are. Cost: one script call. Errors: ctx's error and cause; [ErrInvalidArgument];
+// [ErrClosed]; Redis' and the network's. Source: RStream.size.
 func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
 	if err = s.q.usable(ctx); err == nil {
 		n, err = send.Reading(s.q.h.e.Sender, ctx, func() (int64, error) { return s.q.h.e.StreamLength(ctx, s.q.key) })

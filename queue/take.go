@@ -26,24 +26,20 @@ import (
 // rueidisson.ErrUnreached. If a server is silent and nothing has failed yet, the error is that
 // of ctx alone.
 //
-// Cost: one command, and if the queue is empty a share of one that blocks. Wire:
-// LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
-// [ErrOutcomeUnknown] if an answer was lost as ctx ended, which may have brought an element;
-// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBlockingQueue.take,
-// poll(timeout).
+// Cost: one command, and if the queue is empty a share of one that blocks. Errors: [ErrDecode]; ctx's error and cause,
+// with [ErrOutcomeUnknown] if an answer was lost as ctx ended, which may have brought an element;
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBlockingQueue.take, poll(timeout).
 func (q *Queue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx, head) }
 
-// TakeLast takes the tail, as [Queue.Take] does the head, on a second connection.
-// Wire: RPOP, BRPOP, CLIENT UNBLOCK. Source: RBlockingDeque.takeLast.
+// TakeLast takes the tail, as [Queue.Take] does the head, on a second connection. Source: RBlockingDeque.takeLast.
 func (q *Queue[T]) TakeLast(ctx context.Context) (T, error) { return q.q.take(ctx, tail) }
 
 // TakeAny takes the head of one of several queues of a client, and returns which
 // queue it was: the first in their order that has an element, or the
 // first to get one. See [Queue.Take]; on a cluster the queues may be in any slots.
 //
-// Cost: one command for each run of queues in one slot, and for all on a server
-// that is no cluster; if they are empty also a share of one that blocks. Wire:
-// LMPOP, BLPOP, CLIENT UNBLOCK. Source: RBlockingQueue.pollFromAny.
+// Cost: one command for each run of queues in one slot, and for all on a server that is no cluster; if they are empty
+// also a share of one that blocks. Source: RBlockingQueue.pollFromAny.
 func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], err error) {
 	if err = together(qs); err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)

@@ -46,7 +46,6 @@ type Combined struct {
 // Limits that cannot be decided together make every operation return an error: [ErrCrossSlot];
 // [ErrInvalidArgument] for no members, a nil one, a member twice, members of several clients, and
 // for a rate per client.
-// members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
 	var states []string

@@ -44,8 +44,9 @@ func (l *Limiter) Name() string { return l.limiter }
 //
 // Any text except "" is a key. For an empty key the operations of the handle return
 // ErrInvalidArgument.
-// Wire: string name:{key}. A key above 64 bytes is stored as a hash, and braces and "%" are
-// escaped. So a user that chooses keys chooses neither a cluster slot nor how much is stored.
+//
+// A key above 64 bytes is stored as a hash, and braces and "%" are escaped. So a user that chooses keys chooses neither a
+// cluster slot nor how much is stored.
 func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
 	return new(Bucket).of(l, key, opts) // small enough to be inlined, so that the Bucket may stay on the caller's stack
 }
@@ -75,7 +76,6 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 // ctx ends the wait for the answer; the call may still take effect then.
 //
 // Cost: one round trip.
-// Wire: string name.
 // Errors: ctx's; [ErrInvalidArgument] for a rate of nothing, or one that 2^53 cannot hold exactly
 // (the text names the largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; those of Redis
 // and of the network.
@@ -104,7 +104,6 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) 
 // stays. ctx ends the wait for the answer; the call may still take effect then. It is sent once.
 //
 // Cost: one round trip.
-// Wire: string name.
 // Errors: as [Limiter.TrySetRate], and [ErrOutcomeUnknown].
 // Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {

@@ -22,10 +22,8 @@ func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 // waits for tokens. The decision says what is left, or when it would have been
 // allowed.
 //
-// Cost and errors: see [Bucket]; [ErrExceedsBurst] if n is more than a full
-// bucket holds. Wire: string {name}:bucket, or name:{key}; absent while full,
-// and with a TTL until then. Source: the token bucket, in whole numbers and by
-// the server's clock; RRateLimiter.tryAcquire.
+// Cost and errors: see [Bucket]; [ErrExceedsBurst] if n is more than a full bucket holds. Source: the token bucket, in
+// whole numbers and by the server's clock; RRateLimiter.tryAcquire.
 func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 	var v verdict
 	if err := (limits{b}).take(ctx, "take", []int64{n}, 0, &v); err != nil {

@@ -63,8 +63,7 @@ func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq
 // live away. It counts as a use, so an
 // idle time begins anew. It reports whether there is an entry that lives.
 //
-// Cost: one script call. Wire: ZADD, and HSET for another idle time. Errors: as
-// [Map.Put]. Source: RMapCache.expireEntry.
+// Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.expireEntry.
 func (m *Cache[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (there bool, err error) {
 	l, err := m.m.lifetime(opts)
 	var key string
@@ -119,8 +118,7 @@ func (o Order) String() string {
 // A bound costs each Get and each write a ZADD. Handles learn of it within a
 // second; until then what they read is not noted as used.
 //
-// Cost: one script call. Wire: hash {name}:redisson_options, max-size and mode.
-// Errors: as [Map.Put]. Source: RMapCache.setMaxSize.
+// Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.setMaxSize.
 func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
 	_, err := m.bound(ctx, n, by, false)
 	return err
@@ -165,8 +163,7 @@ func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error
 // it evicts. A write that evicts takes the server 1.7 times as long as under SetMaxSize.
 // Handles learn of it within a second; until then what they read is not noted as used.
 //
-// Cost: one script call. Wire: hash {name}:redisson_options, rueidisson-max-bytes,
-// rueidisson-bytes and mode. Errors: as [Map.Put]. Redisson has no such bound.
+// Cost: one script call. Errors: as [Map.Put]. Redisson has no such bound.
 func (m *Cache[K, V]) SetMaxBytes(ctx context.Context, n int64, by Order) error {
 	_, err := m.bounds(ctx, n, 1<<50, "bytes", by, func() (bool, error) {
 		on := []string{m.c.n.Options, m.c.n.Accesses, m.c.n.Hash}

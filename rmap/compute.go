@@ -43,9 +43,8 @@ const (
 // Writes of others never get lost, except those that Java's compute overwrites:
 // see [WithEntryLock].
 //
-// Cost: HGET and one script call, for all that wait; of a Cache two script calls. Wire: HGET, and HSET or
-// HDEL. Errors: f's; [ErrDecode]; as Put. Source: RMap.compute, by another
-// protocol.
+// Cost: HGET and one script call, for all that wait; of a Cache two script calls. Errors: f's; [ErrDecode]; as Put.
+// Source: RMap.compute, by another protocol.
 func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	l, err := c.m.lifetime(opts)
 	var key string

@@ -93,8 +93,8 @@ const deadPage = 500
 // has said to [Discard], and those given up by [WithMaxRetryTime]. A change that cannot be
 // decoded is yielded with its ID and an error, and the walk continues.
 //
-// Cost: a script call for 500 changes, or 1 MB. Wire: XRANGE {name}:rueidisson_dead. Errors:
-// as the map's All; of a Writing that writes through, [ErrInvalidArgument].
+// Cost: a script call for 500 changes, or 1 MB. Errors: as the map's All; of a Writing that writes through,
+// [ErrInvalidArgument].
 func (w *Writing[K, V]) Dead(ctx context.Context) iter.Seq2[DeadChange[K, V], error] {
 	return func(yield func(DeadChange[K, V], error) bool) {
 		from, err := "-", w.usableDead(ctx, "list the dead changes of")

@@ -70,12 +70,9 @@ const mostEvents = 10_000
 // of both sweeps at a time. After a sweep of Java no other process may sweep for the next 5 to
 // 30 seconds: an Expired comes that much later then.
 //
-// Cost: a subscription for each kind; every write to the cache publishes from
-// then on, also without subscribers, until the cache is deleted. Wire:
-// channels redisson_map_cache_created:{name}, …_updated, …_removed, …_expired;
-// HSET {name}:redisson_options has-listeners 1. Errors: ctx's error and cause;
-// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RMapCache.addListener.
+// Cost: a subscription for each kind; every write to the cache publishes from then on, also without subscribers, until
+// the cache is deleted. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's.
+// Source: RMapCache.addListener.
 func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[Event[K, V], error] {
 	f := &feed{news: make(chan struct{}, 1)}
 	err := m.m.usable(ctx)

@@ -19,11 +19,10 @@ import (
 // together.
 //
 // Cost:
-//   - [Map], [TTLMap]: a share of one command. Wire: HGET or HMGET.
+//   - [Map], [TTLMap]: a share of one command.
 //   - [Sharded]: the same. Once a second a Get waits for a GET of the name.
-//   - [Cache]: a share of two commands in one pipeline. It is a share of a script call in a bounded cache, on
-//     a cluster, and once a second, and one more call for an entry with an idle time. Wire: ZSCORE, HGET; ZADD for
-//     an entry with an idle time and in a bounded cache.
+//   - [Cache]: a share of two commands in one pipeline. It is a share of a script call in a bounded cache, on a
+//     cluster, and once a second, and one more call for an entry with an idle time.
 //
 // Errors: [ErrDecode], by a *[codec.DecodeError], and then it is there; ctx's error and cause; [ErrInvalidArgument], also
 // for another number of shards; [ErrClosed]; Redis' and the network's. Source: RMap.get.

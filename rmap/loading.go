@@ -113,16 +113,11 @@ func (l *Loading[K, V]) failed(op string, err error) error {
 // Get returns the value of k, and whether there is one, and loads it if it is not
 // there. ctx bounds the wait for it, not the load, which goes on for others.
 //
-// Cost: that of the map's Get. If it is not there: one script call; for the
-// process that loads another; where the entry's lock is taken, its two and one
-// more. Wire: string redisson__map__lease:{name}:<key> of a Cache, or
-// rueidisson_map_lease:{name}:<key>, PX; channel rueidisson_map_loaded:{name}:<hash
-// of the key>. Errors: as the map's Get and Put; the loader's; that it took too
-// long wraps [context.DeadlineExceeded]. A server that refuses for a passing reason,
-// such as for want of memory, is borne for a watchdog timeout; if it also refuses to
-// keep the lease, as one that takes no writes at all does, the entry is loaded again
-// when that is over later than the lease. Source: RMap.get with a MapLoader, and
-// RMapCache.getWithLease.
+// Cost: that of the map's Get. If it is not there: one script call; for the process that loads another; where the
+// entry's lock is taken, its two and one more. Errors: as the map's Get and Put; the loader's; that it took too long
+// wraps [context.DeadlineExceeded]. A server that refuses for a passing reason, such as for want of memory, is borne
+// for a watchdog timeout; if it also refuses to keep the lease, as one that takes no writes at all does, the entry is
+// loaded again when that is over later than the lease. Source: RMap.get with a MapLoader, and RMapCache.getWithLease.
 func (l *Loading[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if l.bad != nil {
 		return v, false, l.failed("get of", l.bad)

@@ -20,15 +20,13 @@ import (
 // [WithNativeExpiry] the server does both. A plain RMultimap of Java pays no
 // attention to the former.
 //
-// Cost: one script call. Wire: ZADD {name}:redisson_list_multimap_ttl or {name}:redisson_set_multimap_ttl; HPEXPIRE and
-// PEXPIRE. Errors: as Put; with WithNativeExpiry on an older
-// server one that wraps [errors.ErrUnsupported]. Source: RMultimapCache.expireKey.
+// Cost: one script call. Errors: as Put; with WithNativeExpiry on an older server one that wraps
+// [errors.ErrUnsupported]. Source: RMultimapCache.expireKey.
 func (m *multi[K, V]) Expire(ctx context.Context, k K, d time.Duration) (bool, error) {
 	return m.expire(ctx, "expire", k, d)
 }
 
-// Persist has k stay, and reports whether it is there. Cost: one script call. Wire:
-// ZREM; HPERSIST and PERSIST. Errors: as Expire.
+// Persist has k stay, and reports whether it is there. Cost: one script call. Errors: as Expire.
 func (m *multi[K, V]) Persist(ctx context.Context, k K) (bool, error) {
 	return m.expire(ctx, "persist", k, 0)
 }
@@ -80,7 +78,7 @@ func (n multiNames) sweep(e *locking.Engine) (v mapcache.Visit) {
 
 // TTL returns how long k has until it ends: 0 if there is none, -1 if it has no end.
 //
-// Cost: one script call. Wire: ZSCORE, HPTTL. Errors: as Count.
+// Cost: one script call. Errors: as Count.
 func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err error) {
 	key, err := m.m.encodeKey(ctx, k)
 	if err == nil && m.m.cfg.native {
@@ -94,14 +92,12 @@ func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err err
 	return left, m.m.failedAt("look at", key, err)
 }
 
-// ExpireAll lets the whole multimap go in d, with all that is written until then,
-// and reports whether there is one. Where it takes longer than d to
-// tell all its keys, it goes then; values of a key that is put at that moment may stay
-// a second longer, where only Redisson finds them. With [WithNativeExpiry] values go
-// with their key, if that ends before. Cost: two script calls, and HSCAN and one more
-// for each 1,000 keys, and all that twice where d is below a minute. Wire: PEXPIRE.
-// Errors: as Put; after one, call it again, or values of keys that
-// have gone take up memory. Source: RMultimap.expire.
+// ExpireAll lets the whole multimap go in d, with all that is written until then, and reports whether there is one.
+// Where it takes longer than d to tell all its keys, it goes then; values of a key that is put at that moment may stay
+// a second longer, where only Redisson finds them. With [WithNativeExpiry] values go with their key, if that ends
+// before. Cost: two script calls, and HSCAN and one more for each 1,000 keys, and all that twice where d is below a
+// minute. Errors: as Put; after one, call it again, or values of keys that have gone take up memory. Source:
+// RMultimap.expire.
 func (m *multi[K, V]) ExpireAll(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
 		until := m.m.h.e.Mono() + d

@@ -16,9 +16,8 @@ import (
 // Get returns the values of k, empty if there are none; those of a list come in their order.
 // Values that do not decode are left out; Get then returns the others together with an error.
 //
-// Cost: one script call. Wire: HEXISTS, ZSCORE; LRANGE or SMEMBERS. Errors: [ErrDecode], by a
-// *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and
-// the network's. Source: RMultimap.getAll.
+// Cost: one script call. Errors: [ErrDecode], by a *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument];
+// [ErrClosed]; Redis' and the network's. Source: RMultimap.getAll.
 func (m *multi[K, V]) Get(ctx context.Context, k K) (vs []V, err error) {
 	key, err := m.m.encodeKey(ctx, k)
 	var texts [][]string
@@ -99,8 +98,8 @@ func (m *multi[K, V]) counts(ctx context.Context, fields []string) ([]int64, err
 	})
 }
 
-// HasEntry reports whether k has that value, by its bytes. Cost: one script call.
-// Wire: LPOS or SISMEMBER. Errors: as Count. Source: RMultimap.containsEntry.
+// HasEntry reports whether k has that value, by its bytes. Cost: one script call. Errors: as Count. Source:
+// RMultimap.containsEntry.
 func (m *multi[K, V]) HasEntry(ctx context.Context, k K, v V) (has bool, err error) {
 	key, texts, err := m.encode(ctx, k, []V{v})
 	if err == nil {
@@ -148,8 +147,7 @@ func (m *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err e
 }
 
 // Remove removes a value of k, by its bytes, and reports whether there was one. Of a list it is the first. Cost: one
-// script call. Wire: LREM or SREM. Errors: as Put.
-// Source: RMultimap.remove.
+// script call. Errors: as Put. Source: RMultimap.remove.
 func (m *multi[K, V]) Remove(ctx context.Context, k K, v V) (had bool, err error) {
 	key, texts, err := m.encode(ctx, k, []V{v})
 	if err == nil {

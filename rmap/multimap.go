@@ -31,10 +31,8 @@ func NewListMultimap[K comparable, V any](c Client, name string, opts ...Multima
 // Put adds a value at the end of the list of k. One that has ended begins anew,
 // without an end.
 //
-// Cost: one script call. Wire: HSET name key id, RPUSH {name}:id value. Errors:
-// [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrInvalidArgument];
-// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
-// RListMultimap.put.
+// Cost: one script call. Errors: [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids;
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RListMultimap.put.
 func (m *ListMultimap[K, V]) Put(ctx context.Context, k K, v V) error {
 	_, err := m.put(ctx, k, v)
 	return err
@@ -53,8 +51,8 @@ func (m *ListMultimap[K, V]) PutAll(ctx context.Context, k K, vs ...V) error {
 // the end if they are negative: -1 is the last. A position after the end has no value. Values
 // that do not decode are left out; Range then returns the others together with an error.
 //
-// Cost: one script call, whose answer has all of them. Wire: LRANGE. Errors: as
-// [ListMultimap.Get]. Source: RListMultimap.get(key).range.
+// Cost: one script call, whose answer has all of them. Errors: as [ListMultimap.Get]. Source:
+// RListMultimap.get(key).range.
 func (m *ListMultimap[K, V]) Range(ctx context.Context, k K, first, last int64) (vs []V, err error) {
 	key, err := m.m.encodeKey(ctx, k)
 	var texts []string
@@ -90,10 +88,8 @@ func NewSetMultimap[K comparable, V any](c Client, name string, opts ...Multimap
 // Put adds a value to the set of k, and reports whether it was not there. A set that
 // has ended begins anew, without an end.
 //
-// Cost: one script call. Wire: HSET name key id, SADD {name}:id value. Errors:
-// [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrInvalidArgument];
-// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
-// RSetMultimap.put.
+// Cost: one script call. Errors: [ErrOutcomeUnknown], since it is sent once, which [WithRequestIDs] avoids;
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RSetMultimap.put.
 func (m *SetMultimap[K, V]) Put(ctx context.Context, k K, v V) (added bool, err error) {
 	n, err := m.put(ctx, k, v)
 	return n > 0, err

@@ -223,9 +223,8 @@ func (m *multi[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[
 // HasValue reports whether a key has that value, by its bytes. It walks the keys until one
 // has it, and is not of one moment.
 //
-// Cost: HSCAN and a script call for each 500 keys, and one more for each 500 keys or 10,000
-// values. The server goes through a whole list at a time. Wire: LLEN, LPOS; SISMEMBER. Errors: as
-// Count. Source: RMultimap.containsValue.
+// Cost: HSCAN and a script call for each 500 keys, and one more for each 500 keys or 10,000 values. The server goes
+// through a whole list at a time. Errors: as Count. Source: RMultimap.containsValue.
 func (m *multi[K, V]) HasValue(ctx context.Context, v V) (has bool, err error) {
 	if err = m.m.usable(ctx); err != nil {
 		return false, m.m.failed("look for a value in", err)

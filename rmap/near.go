@@ -19,7 +19,7 @@ import (
 )
 
 // Near is a map with a local copy of its hot entries, and bounds their staleness;
-// see the package's documentation. It has the operations of the map that it was made
+// see docs/guide/near-caches.md. It has the operations of the map that it was made
 // of, and answers Get, GetMany and Has without I/O if it has a valid copy.
 // It may be used by any number of goroutines; one for each process and map is
 // enough, and has the most hits.

@@ -19,7 +19,7 @@ func wholeOf[K comparable, V any](m *handle[K, V]) wholeMap[K, V] { return whole
 // Delete deletes the map, of a [Cache] with its bound, and reports whether there was one. Listeners of a Cache stay:
 // a client with this library tells them of what comes later.
 //
-// Cost: one command; a script call with [WithAnnounce]. Wire: UNLINK. Errors: as Put. Source: RMap.delete.
+// Cost: one command; a script call with [WithAnnounce]. Errors: as Put. Source: RMap.delete.
 func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 	m := w.m
 	if err = m.usable(ctx); err == nil {
@@ -39,7 +39,7 @@ func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 
 // Exists reports whether there is an entry at all. Of a [Cache] an expired entry counts until it is swept.
 //
-// Cost: one command. Wire: EXISTS. Errors: as Has. Source: RMap.isExists.
+// Cost: one command. Errors: as Has. Source: RMap.isExists.
 func (w wholeMap[K, V]) Exists(ctx context.Context) (bool, error) { return w.m.exists(ctx) }
 
 func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
@@ -56,8 +56,7 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 // one. A map that was removed, cleared or is empty, and is written anew, has no such time. Entries of a [TTLMap] or a
 // [Cache] may end before. No listener of a Cache is told, except near caches with [WithAnnounce].
 //
-// Cost: one script call. Wire: PEXPIRE; of a Cache that of all keys, and a member redisson__expiretag in the sorted
-// sets. Errors: as Put. Source: RMap.expire.
+// Cost: one script call. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
 		there, err = w.setTime(ctx, decimal(core.Millis(d)))
@@ -68,7 +67,7 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 // ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the map at once. ExpireAt returns
 // [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
 //
-// Cost: one script call. Wire: PEXPIREAT. Errors: as Put. Source: RMap.expire.
+// Cost: one script call. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
 	ms, err := send.Instant(at)
 	if err == nil {
@@ -79,7 +78,7 @@ func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool,
 
 // Persist removes the time of Expire, and reports whether there was one. The times of entries stay.
 //
-// Cost: one script call. Wire: PERSIST. Errors: as Put. Source: RMap.clearExpire.
+// Cost: one script call. Errors: as Put. Source: RMap.clearExpire.
 func (w wholeMap[K, V]) Persist(ctx context.Context) (had bool, err error) {
 	had, err = w.setTime(ctx, "")
 	return had, w.m.failed("persist", err)
@@ -105,7 +104,7 @@ func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 
 // Remaining returns how long the whole map stays: 0 if there is none, -1 if it has no end.
 //
-// Cost: one command. Wire: PTTL. Errors: as Has. Source: RMap.remainTimeToLive.
+// Cost: one command. Errors: as Has. Source: RMap.remainTimeToLive.
 func (w wholeMap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 	return w.m.remaining(ctx)
 }
@@ -125,7 +124,7 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 // cluster both names share a hash tag, such as a:{1} and b:{1}. The locks of entries and the listeners of a Cache are those of
 // the name. What expires under the new name is swept by clients that use that.
 //
-// Cost: one script call. Wire: RENAME. Errors: as Put. Source: RMap.rename.
+// Cost: one script call. Errors: as Put. Source: RMap.rename.
 func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return w.named(ctx, "rename", to, renameScript, func(s sender, n string) []string { return s.tellBoth(w.m.h.e.Map(to), n, flag(false)) })
 }
@@ -141,7 +140,7 @@ func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 // there is such a map. The server does nothing else meanwhile, about a second for a million entries. On a cluster both
 // names share a hash tag. What expires under the new name is swept by clients that use that.
 //
-// Cost: one script call. Wire: COPY. Errors: as Put. Source: RMap.copy.
+// Cost: one script call. Errors: as Put. Source: RMap.copy.
 func (w wholeMap[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 	return w.named(ctx, "copy", to, copyScript, func(s sender, n string) []string { return s.tellAllOf(w.m.h.e.Map(to), n) })
 }
@@ -165,7 +164,7 @@ func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Sc
 // SizeInMemory returns about how many bytes the map takes on the server, 0 if there is none. An ACL has to allow
 // memory|usage.
 //
-// Cost: one script call. Wire: MEMORY USAGE. Errors: as Has. Source: RMap.sizeInMemory.
+// Cost: one script call. Errors: as Has. Source: RMap.sizeInMemory.
 func (w wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
 	if err = w.m.usable(ctx); err == nil {
 		n, err = reading(ctx, w.m.h, func() (int64, error) {

@@ -161,8 +161,8 @@ func WithEntryLock() MapOption {
 // RLocalCachedMap. Every writer of such a map needs it, with a near cache of its own or without.
 // It is for [Map], [TTLMap], [Sharded] and [Cache]. A write is a script call then, of a Cache
 // its general script. A [Cache] also tells of what it evicts and sweeps. So a process that does
-// that needs the option, even if it only listens ([Cache.Events]) or sets a bound. See the
-// package's documentation for what Java hears of that.
+// that needs the option, even if it only listens ([Cache.Events]) or sets a bound. See
+// docs/guide/near-caches.md for what Java hears of that.
 func WithAnnounce() MapOption {
 	return mapOption(func(c *config) error {
 		c.announce = true

@@ -15,8 +15,8 @@ var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Safe)
 // RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws. Each shard of a [Sharded] gives
 // its share by its size. Of a [Cache] expired keys are left out, so that there may be fewer than n of many.
 //
-// Cost: one command, and of a Cache a script call for each 500 keys; of a Sharded an HLEN and an HRANDFIELD for each shard.
-// Wire: HRANDFIELD. Errors: as Get. Source: RMap.randomKeys.
+// Cost: one command, and of a Cache a script call for each 500 keys; of a Sharded an HLEN and an HRANDFIELD for each
+// shard. Errors: as Get. Source: RMap.randomKeys.
 func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 	if n < 1 || n > mostInOne {
 		return nil, c.m.failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrInvalidArgument, n, mostInOne))

@@ -27,7 +27,6 @@ import (
 //
 // It holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same map.
-// of handles on one name are the same map.
 type Sharded[K comparable, V any] struct {
 	common[K, V]
 	s *sharded
@@ -86,9 +85,8 @@ func (m *Sharded[K, V]) Exists(ctx context.Context) (bool, error) {
 // until then, and reports whether there is one. A shard that is empty now, and is
 // written to later, stays: repeat Expire if entries are added meanwhile.
 //
-// Cost: a script call for each shard, and one more; a PTTL for each shard two, four
-// and five seconds later. Wire: PEXPIRE. Errors: as [Map.Put]; after one, some shards
-// may go.
+// Cost: a script call for each shard, and one more; a PTTL for each shard two, four and five seconds later. Errors: as
+// [Map.Put]; after one, some shards may go.
 func (m *Sharded[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
 	if err := send.CheckTTL("time to live", d); err != nil {
 		return false, m.m.failed("expire", err)
@@ -105,8 +103,8 @@ func (m *Sharded[K, V]) Expire(ctx context.Context, d time.Duration) (bool, erro
 	})
 }
 
-// Persist lets all shards stay, and reports whether one was to go. Cost: a script
-// call for each shard, and one more. Wire: PERSIST. Errors: as [Map.Put].
+// Persist lets all shards stay, and reports whether one was to go. Cost: a script call for each shard, and one more.
+// Errors: as [Map.Put].
 func (m *Sharded[K, V]) Persist(ctx context.Context) (bool, error) {
 	return whole(ctx, m, "persist", writing, func() (bool, error) {
 		if _, err := m.s.setTime(ctx, ""); err != nil {
@@ -127,8 +125,8 @@ func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 // On a cluster Rename returns [ErrInvalidArgument], because the shards of another name are in
 // other slots.
 //
-// Cost: one script call, two exchanges before it, and a PTTL after it; of a map with a time to
-// live later what [Sharded.Expire] does. Wire: RENAME. Errors: as [Map.Put].
+// Cost: one script call, two exchanges before it, and a PTTL after it; of a map with a time to live later what
+// [Sharded.Expire] does. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return m.under(ctx, "rename", to, true, renameScript, flag(false))
 }
@@ -142,7 +140,7 @@ func (m *Sharded[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 // Copy copies the map under another name if nothing has that name, as [Map.Copy] does, and
 // reports whether it did. On a cluster it returns [ErrInvalidArgument], as [Sharded.Rename] does.
 //
-// Cost and errors: as [Sharded.Rename]. Wire: COPY.
+// Cost and errors: as [Sharded.Rename].
 func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 	return m.under(ctx, "copy", to, false, copyScript)
 }
@@ -159,8 +157,7 @@ func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error
 // SizeInMemory returns about how many bytes the map takes on its servers, 0 if there is none.
 // An ACL has to allow memory|usage.
 //
-// Cost: a script call for each shard, and one more. Wire: MEMORY USAGE. Errors: as
-// [Map.Has].
+// Cost: a script call for each shard, and one more. Errors: as [Map.Has].
 func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
 	return whole(ctx, m, "measure", reading, func() (int64, error) {
 		shards, err := m.s.sum(ctx, false, m.s.all(), func(_ int, p *shard) (int64, error) {

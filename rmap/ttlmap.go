@@ -38,15 +38,14 @@ func (m *TTLMap[K, V]) base() base[K] { return m.m.base(m.TTL) }
 
 // TTL returns how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //
-// Cost: one script call. Wire: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
+// Cost: one script call. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
 func (m *TTLMap[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { return m.m.ttl(ctx, k) }
 
 // Touch gives the entry of k the time to live of [WithTTL], of the call or else of
 // the handle. WithTTL(0) makes it permanent. Without either nothing changes, as with
 // [Cache.Touch]. It reports whether there is an entry.
 //
-// Cost: one script call. Wire: HEXISTS; HPEXPIRE, HPERSIST. Errors: as [Map.Put]. Source:
-// RMapCacheNative.expireEntry, clearExpire.
+// Cost: one script call. Errors: as [Map.Put]. Source: RMapCacheNative.expireEntry, clearExpire.
 func (m *TTLMap[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (bool, error) {
 	return m.m.touchField(ctx, k, opts)
 }

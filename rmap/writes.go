@@ -14,10 +14,9 @@ import (
 // The entry of a [TTLMap] or a [Cache] has the times of [WithTTL] and [WithMaxIdle], of the call or else of the
 // handle. Without them it is permanent, also where the entry before had an end; [WithKeepTTL] keeps that end.
 //
-// Cost: one command. One script call of a TTLMap with a time to live, and of a Cache. The first Put of a handle
-// that finds a bound or a listener takes two. Wire: HSET name key value; HPEXPIRE of a TTLMap; of a Cache ZADD or ZREM
-// of the entry's times, and the lease of a load of the entry ends. Errors: [ErrOutcomeUnknown], which [WithRequestIDs]
-// avoids; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
+// Cost: one command. One script call of a TTLMap with a time to live, and of a Cache. The first Put of a handle that
+// finds a bound or a listener takes two. Errors: [ErrOutcomeUnknown], which [WithRequestIDs] avoids;
+// [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
 // RMapCache.put and, with WithKeepTTL, RMapCache.fastPut.
 func (c common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
@@ -91,8 +90,8 @@ func cutPairs(pairs []string) int {
 
 // Swap writes an entry as Put does, and returns what was there before.
 //
-// Cost: one script call. Wire: HGET and HSET. Errors: as Put, and [ErrDecode] about what was there: then it has
-// been written. Source: RMap.put.
+// Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been written. Source:
+// RMap.put.
 func (c common[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
@@ -145,8 +144,7 @@ func (c common[K, V]) Clear(ctx context.Context) error {
 // PutIfAbsent writes an entry as Put does if there is none, and returns what is there now and whether it was
 // written. Of a [Cache] an entry that is there counts as used.
 //
-// Cost: one script call. Wire: HGET and HSET. Errors: as Put, and [ErrDecode] about what is there. Source:
-// RMap.putIfAbsent.
+// Cost: one script call. Errors: as Put, and [ErrDecode] about what is there. Source: RMap.putIfAbsent.
 func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
@@ -162,7 +160,7 @@ func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOpti
 // Replace writes an entry if there is one, and reports whether there was. Of a [Cache] it leaves the times that the
 // entry has, except those that the call or the handle gives; the idle time begins anew.
 //
-// Cost: one script call. Wire: HEXISTS and HSET. Errors: as Put. Source: RMap.fastReplace.
+// Cost: one script call. Errors: as Put. Source: RMap.fastReplace.
 func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
@@ -173,8 +171,8 @@ func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) 
 
 // Take removes an entry and returns it, and whether there was one. An expired entry of a [Cache] is left to the sweeper.
 //
-// Cost: one script call. Wire: HGET and HDEL. Errors: as Put, and [ErrDecode] about what was there: then it has
-// been removed. Source: RMap.remove.
+// Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been removed. Source:
+// RMap.remove.
 func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	key, err := c.m.encodeKey(ctx, k)
 	if err == nil {
@@ -187,7 +185,7 @@ func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) 
 // bytes, not values. A codec may have several texts for one value, as msgpack has for a map, and Java writes doubles
 // in a way of its own. Compute works for every type. The times of the entry are as Replace leaves them.
 //
-// Cost: one script call. Wire: HGET and HSET. Errors: as Put. Source: RMap.replace(key, old, new).
+// Cost: one script call. Errors: as Put. Source: RMap.replace(key, old, new).
 func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
@@ -199,7 +197,7 @@ func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ..
 // CompareAndRemove removes an entry if what is there has the bytes of old, and reports whether it has; see
 // CompareAndSwap.
 //
-// Cost: one script call. Wire: HGET and HDEL. Errors: as Put. Source: RMap.remove(key, value).
+// Cost: one script call. Errors: as Put. Source: RMap.remove(key, value).
 func (c common[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (done bool, err error) {
 	key, err := c.m.encodeKey(ctx, k)
 	if err == nil {

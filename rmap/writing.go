@@ -173,11 +173,9 @@ func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
 
 // Put writes an entry, whether it exists or not, to the map and to the store.
 //
-// Cost: write-through, the lock of the entry, the call of write, and one script call;
-// write-behind, one script call. Wire: write-behind, HSET or what a Cache writes, XADD
-// {name}:rueidisson_writes, and HSET {name}:rueidisson_pending. Errors: write-through, those of
-// the lock, of write and of the map's Put; write-behind, as the map's Put, and [ErrBacklog], see
-// [WithBacklogWait]. Source: RMap.fastPut with a MapWriter.
+// Cost: write-through, the lock of the entry, the call of write, and one script call; write-behind, one script call.
+// Errors: write-through, those of the lock, of write and of the map's Put; write-behind, as the map's Put, and
+// [ErrBacklog], see [WithBacklogWait]. Source: RMap.fastPut with a MapWriter.
 func (w *Writing[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	_, _, err := w.change(ctx, "put", k, opts, blind, func(value) (V, Verdict, error) { return v, Store, nil })
 	return err

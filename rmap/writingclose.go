@@ -57,7 +57,7 @@ func (w *Writing[K, V]) Flush(ctx context.Context) error {
 // Backlog returns how many changes are queued for the store, by any process. Of a Writing
 // that writes through there are none.
 //
-// Cost: one command. Wire: XLEN {name}:rueidisson_writes. Errors: as the map's Len.
+// Cost: one command. Errors: as the map's Len.
 func (w *Writing[K, V]) Backlog(ctx context.Context) (n int64, err error) {
 	if err = w.usable("count what is queued for"); err != nil || !w.cfg.behind {
 		return 0, err

@@ -42,9 +42,6 @@ func (s *Side) Name() string { return s.l.label }
 // the read side for less than rueidisson.WithHandover's time, and for a writer to which another
 // writer of this client hands the side over. A writer that waits makes two calls each second, or
 // one with [WithReaderPreference], and two more to check whether readers are still alive.
-// Wire: hash name, field mode = read or write, field owner (a writer's ends in ":write"), value
-// hold count; string {name}:<owner>:rwlock_timeout:1 for each reader. A read hold's lease is stored
-// there in steps of at most the watchdog timeout, which are renewed until it ends.
 // Errors: as [lock.Lock.Lock], and [ErrUpgrade].
 // Source: RReadWriteLock.
 func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
@@ -70,9 +67,7 @@ func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold,
 // Waiting writers lose their claims in Redis, and readers lose their turn. Those that live claim
 // them again.
 //
-// Cost: one script call and two commands. Wire: DEL name, and the release message;
-// DEL of the claims and of the turn.
-// Source: RLock.forceUnlock.
+// Cost: one script call and two commands. Source: RLock.forceUnlock.
 func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 	message := "0"
 	if s.kind == writeKind {

@@ -17,13 +17,6 @@
 //		return err
 //	}
 //
-// # Trust
-//
-// Permits of a [Semaphore] have no owner. A client that can reach the name can release permits that
-// it never acquired, which creates permits, and can set, reduce or delete them. Release,
-// SetPermits, AddPermits, Drain and Delete are for programs that are trusted with that. The permits
-// of a process that died are not released.
-//
 // # What it guarantees
 //
 // No more permits are granted than there are, whatever happens between the client and the server. A
@@ -55,45 +48,23 @@
 //     holders, and releases only what is granted while it runs;
 //   - those of a request that was not answered, if the server then stays silent for 45 s.
 //
-// A refused acquire writes nothing, so the server does not remember it. The client itself settles
-// what it sent twice. But if a proxy or a transport delivers requests twice, such a copy can take
-// permits without a holder, which are missing for ever. Other refused requests are remembered,
-// unless the server is full. The exception is a release with an id of its own, which its caller may
-// repeat.
+// A refused acquire is not remembered: a proxy that delivers it twice can take permits without a holder.
+// Permits that were set anew, and a server's clock that is set, may make the number wrong: see the guide.
 //
 // A failover, or a restart of a server that had not saved its last writes, may forget the last
 // takes and releases: the number of permits may be wrong by these for ever.
 // rueidisson.WithReplicaAcks lowers the risk of a failover for takes. A server that evicts keys may
 // forget the semaphore.
 //
-// Redisson does not note when it sets permits. If it set a semaphore anew, a take from before that
-// whose answer was lost goes back nevertheless. A release from before that counts if the server
-// accepts it within 45 s. A release that the server accepts later is given up, also where nothing
-// was set anew. But Redisson's delete leaves the note of this library. So if this library had set
-// permits of the name before, a release from before the new setting counts whenever the server
-// accepts it, unless [Semaphore.Delete] came between.
-//
-// For a request with an unknown outcome, the server's clock tells whether permits were set before
-// or after it. If the clock is set back, the time of an earlier setting is in the future. Until the
-// clock has reached that time, such requests are treated as if Redisson had set the permits: taken
-// permits go back, and a release is done within 45 s, or given up and reported later. If the
-// permits were set while it was under way, it counts in addition to them.
-//
-// A request that is under way when the clock is set back, or when the clock reaches the time of the
-// setting again, may be dropped. The permits that it was to release, or that it took, are missing
-// for ever. A clock that is set forward by more than 45 s makes the server forget requests: a
-// second send of a request that is under way counts again.
-//
 // The type of a name is not checked if another object keeps a number there, too: a semaphore of the
 // other kind, or a latch. Use each name for one kind only.
 //
-// # Hand-over inside the process
+// # Trust
 //
-// A release gives its permits to the next goroutine of the same client that waits for exactly that
-// number, without a call: on the server they stay taken. For each grant of the server to a waiter,
-// it does so a bounded number of times and for a bounded time, before it asks the server again
-// (rueidisson.WithHandover). Therefore permits that are taken away with AddPermits, or deleted, or
-// that expire, may be handed on for that long.
+// Permits of a [Semaphore] have no owner. A client that can reach the name can release permits that
+// it never acquired, which creates permits, and can set, reduce or delete them. Release,
+// SetPermits, AddPermits, Drain and Delete are for programs that are trusted with that. The permits
+// of a process that died are not released.
 //
 // # Permits with leases
 //
@@ -137,33 +108,13 @@
 // at least two thirds of the watchdog timeout left, 20 s by default, as long as renewals succeed. A
 // permit with a fixed lease has no such reserve.
 //
-// A server's clock that is set forward ends leases early by as much. So a permit may be granted
-// while another holder still trusts it. A renewed permit is trusted until its next renewal, within
-// a third of the watchdog timeout, which reports that it is gone. A permit with a fixed lease is
-// trusted until its own end, by the clock of its holder. A clock that is set back grants no permit
-// twice: the permits of a process that died come back later by as much, and living holders release
-// as always.
+// A server's clock that is set forward ends leases early by as much, so a permit may be granted while
+// another holder still trusts it. A clock that is set back grants no permit twice.
 //
 // A failover, or a restart that loses data, may forget the last permits. Then more are granted than
 // there are, until their holders learn it at their next renewals: for a lease at most.
 // rueidisson.WithReplicaAcks lowers the risk.
 //
-// A permit is not handed over inside the process, because its id may be known elsewhere. But a
-// release and the next acquire of its process are sent in one call, as often and as long as
-// rueidisson.WithHandover allows.
-//
-// # In Redis
-//
-//	name                                      string: the number of free permits, below 0 after a reduction
-//	{name}:timeout                            zset: ids of permits with leases, 16 bytes each -> end of the lease, ms
-//	rueidisson_gone:{name}                    zset: ids that were released before their acquire was answered
-//	rueidisson_label:{name}                   hash: ids of permits with labels -> label
-//	redisson_sc:{name}                        channel: the number of free permits, after a release
-//	rueidisson_lane:{name}:<client id>:<n>    string: the last request of an exchange, 45 s
-//	rueidisson_request:{name}:<id>            string: the number of permits of a release that its caller may repeat
-//	rueidisson_order:{name}                   the keys of a fair lock of that name, see [WithFleetOrder]
-//	rueidisson_set:{name}                     string: when this library set the permits, µs of the server's clock
-//
-// The braces in derived keys are part of the key in Redis: a hash tag. A name that has braces is
-// not wrapped in others. Java reads the numbers as 32 bits, so there are at most 2^31-1 permits.
+// See docs/guide/synchronizers.md for clocks, costs and the hand-over inside a process, and docs/redis.md
+// for keys and commands.
 package semaphore

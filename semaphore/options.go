@@ -46,8 +46,7 @@ type releaseConfig struct{ request send.CallerRequest }
 // The same id with another number of permits returns ErrInvalidArgument. So does an id that is
 // empty or has more than 256 bytes, and a d below 45 s or above 100 years.
 //
-// Cost: a script call of its own, and a key for each id. Wire: string
-// rueidisson_request:{name}:<id>, with d to live.
+// Cost: a script call of its own, and a key for each id.
 func WithRequestID(id string, d time.Duration) ReleaseOption { return requestOption{id, d} }
 
 type requestOption struct {
@@ -90,8 +89,7 @@ const mostLabel = 256
 // holds it. Redisson does not see it. A label that is empty or has more than 256 bytes returns
 // ErrInvalidArgument.
 //
-// Cost: none without it; with it an HSET and an HDEL in the scripts. Wire: hash
-// rueidisson_label:{name}, id -> label.
+// Cost: none without it; with it an HSET and an HDEL in the scripts.
 func WithLabel(label string) PermitOption { return labelOption(label) }
 
 type labelOption string

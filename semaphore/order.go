@@ -33,9 +33,6 @@ type config struct{ ordered bool }
 //
 // Cost: one more script call, which only reads, for each acquire that need not wait. A waiter costs
 // at most four more, those of the fair lock. Waiters of one process do not share calls.
-// Wire: the keys of a fair lock with the name rueidisson_order:{name}.
-// waiter costs at most four more, those of the fair lock. Waiters of one process do not
-// share calls. Wire: the keys of a fair lock with the name rueidisson_order:{name}.
 func WithFleetOrder() Option { return fleetOrder{} }
 
 type fleetOrder struct{}

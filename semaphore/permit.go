@@ -119,7 +119,6 @@ func (p *Permit) Deadline() time.Time {
 // to renew a renewed permit; a fixed lease stays fixed. ctx bounds the round trip.
 //
 // Cost: one script call.
-// Wire: ZADD {name}:timeout XX GT.
 // Errors: [ErrLost]; [ErrReleased]; [ErrInvalidArgument] for a lease that [WithLease] would refuse;
 // ctx's; [ErrOutcomeUnknown] if the reply was lost, when the lease may have grown without this side
 // trusting it.
@@ -143,7 +142,6 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 //
 // Cost: one script call, shared with other calls of this process on the name, such as the acquire
 // of the next waiter.
-// Wire: ZREM {name}:timeout id, INCRBY name 1; the number of free permits on redisson_sc:{name}.
 // Errors: [ErrReleased] if Release was called before; [ErrLost] if the permit had ended, so that
 // the work may have overlapped with the work of the permit's next holder; [ErrDeferred] if the
 // server refused or did not answer, with [ErrOutcomeUnknown] if the release may have been done: the

@@ -20,7 +20,6 @@ import (
 // their next renewals.
 //
 // Cost: one script call.
-// Wire: ZADD {name}:timeout XX GT.
 // Errors: [ErrLost] if there is no such permit, or its lease has ended; [ErrInvalidArgument] for a
 // text that is not an id; ctx's; [ErrOutcomeUnknown] if no answer came, when this client does not
 // renew the permit; [ErrClosed]; those of Redis and of the network.

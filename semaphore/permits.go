@@ -55,8 +55,6 @@ func (s *PermitSemaphore) Name() string { return s.of.name }
 // Cost: one script call if a permit is free, for all waiters of the process at that moment; a
 // release of this process may make it. A process that waits has one subscription per name, and
 // makes one call per announcement.
-// Wire: DECRBY name; ZADD {name}:timeout with the end of the lease by the server's clock in ms, and
-// the id.
 // Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an error of
 // Redis or of the network, wrapping [ErrOutcomeUnknown] if a permit may have been taken, which the
 // client then releases automatically.
@@ -213,7 +211,6 @@ func (i *permitShared) releaseID(of *permitNames, id string) error {
 // ctx ends the wait for the answer; the call may still take effect then.
 //
 // Cost: one script call.
-// Wire: INCRBY or SET name; the number of free permits on redisson_sc:{name} if it grew.
 // Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
 // network.
 // Source: RPermitExpirableSemaphore.setPermits.
@@ -229,7 +226,6 @@ func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 // reports whether it did. With [WithTTL] the semaphore expires, with the permits that are held.
 //
 // Cost and errors: as [PermitSemaphore.SetPermits].
-// Wire: SET name n, n on redisson_sc:{name}.
 // Source: RPermitExpirableSemaphore.trySetPermits.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := resolveSet(opts)
@@ -249,7 +245,6 @@ func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...Se
 //
 // Cost and errors: as [PermitSemaphore.SetPermits]; ErrInvalidArgument also if there would be more
 // than 2^31-1.
-// Wire: INCRBY name n; the number of free permits on redisson_sc:{name} if it grew and is above 0.
 // Source: RPermitExpirableSemaphore.addPermits, which removes a time to live.
 func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	err := s.plain.usable(ctx, max(n, -n))
@@ -345,7 +340,6 @@ const never = 922337203685477
 // holders learn it at their next renewals. Waiters keep waiting, until permits are set anew.
 //
 // Cost and errors: as [PermitSemaphore.SetPermits].
-// Wire: DEL name {name}:timeout.
 // Source: RPermitExpirableSemaphore.delete.
 func (s *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
 	err := s.plain.usable(ctx, 1)

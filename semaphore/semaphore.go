@@ -76,7 +76,6 @@ func (s *Semaphore) Name() string { return s.name }
 // Cost: one script call if the permits are free, for all waiters of the process at that moment;
 // none if a goroutine of this client hands them over. A process that waits has one subscription per
 // name, and makes one call per announcement.
-// Wire: DECRBY name n; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
 // Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; [ErrNotReplicated]; an error of
 // Redis or of the network, wrapping [ErrOutcomeUnknown] if permits may have been taken, which the
 // client then releases automatically.
@@ -207,7 +206,6 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 //
 // Cost: one script call, shared with other calls of this process on the name; none if the permits
 // are handed over.
-// Wire: INCRBY name n; the number of free permits on redisson_sc:{name}.
 // Errors: [ErrNotSet], and nothing is created; [ErrInvalidArgument] if there would be more than
 // 2^31-1; [ErrOutcomeUnknown]; [ErrDeferred]; [ErrClosed]; those of Redis and of the network.
 // Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
@@ -282,7 +280,6 @@ func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request se
 // ctx ends the wait for the answer; the call may still take effect then.
 //
 // Cost: one script call.
-// Wire: SET name n; n on redisson_sc:{name}.
 // Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown]; ctx's; [ErrClosed]; those of Redis and of the
 // network.
 // Source: ours; RSemaphore has trySetPermits and addPermits.
@@ -317,7 +314,6 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOptio
 // If no permits are set, it sets them. It keeps a time to live.
 //
 // Cost and errors: as [Semaphore.SetPermits].
-// Wire: INCRBY name n; the number of free permits on redisson_sc:{name} if it grew and is above 0.
 // Source: RSemaphore.addPermits, which removes a time to live.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	err := s.usable(ctx, max(n, -n))
@@ -334,7 +330,6 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 // or the reply is lost, they go back.
 //
 // Cost: one script call.
-// Wire: DECRBY name n.
 // Errors: as [Semaphore.SetPermits].
 // Source: RSemaphore.drainPermits, which removes a time to live.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
@@ -378,7 +373,6 @@ func (s *Semaphore) look(ctx context.Context, script *scripts.Script, on ...stri
 // permits are set anew.
 //
 // Cost and errors: as [Semaphore.SetPermits].
-// Wire: DEL name.
 // Source: RSemaphore.delete.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	err := s.usable(ctx, 1)

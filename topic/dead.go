@@ -26,8 +26,8 @@ type Dead[T any] struct {
 // does not decode, Dead yields [ErrDecode] with what is known of it, and continues;
 // another error ends the walk.
 //
-// Cost: one command for each 100. Wire: XRANGE rueidisson_stream_dead:{name}:<durable name>.
-// Errors: [ErrDecode]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
+// Cost: one command for each 100. Errors: [ErrDecode]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those
+// of Redis.
 func (d *Durable[T]) Dead(ctx context.Context) iter.Seq2[Dead[T], error] {
 	return func(yield func(Dead[T], error) bool) {
 		const op = "list what was put aside of"
@@ -68,9 +68,8 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 // attempts that count anew, and returns how many. Those who listen have them within a
 // second. What is put aside while it runs stays aside. A call that ends with an error may have redriven some.
 //
-// Cost: one script call for each 100, and a share of UNLINK. Wire: XADD rueidisson_topic_again:{name}:<durable name>, XCLAIM FORCE, XDEL. Errors:
-// [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's error and cause;
-// [ErrInvalidArgument]; [ErrClosed]; those of Redis.
+// Cost: one script call for each 100, and a share of UNLINK. Errors: [ErrOutcomeUnknown], which also ends a ctx that
+// ends before the answer; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		redriven, err = send.Writing(d.t.h.e.Sender, ctx, func() (n int64, err error) {
@@ -94,8 +93,8 @@ func (d *Durable[T]) redriveSome(ctx context.Context, till string) (attempts.Red
 		d.name, consumer, strconv.Itoa(mostRedriven), till)
 }
 
-// PurgeDead deletes what the name has put aside, and returns how many messages that were.
-// Cost: one script call, and a share of UNLINK. Wire: UNLINK. Errors: as [Durable.Redrive].
+// PurgeDead deletes what the name has put aside, and returns how many messages that were. Cost: one script call, and a
+// share of UNLINK. Errors: as [Durable.Redrive].
 func (d *Durable[T]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		purged, err = attempts.Purge(ctx, d.t.h.e, d.t.r.requests, d.t.of.key, d.name)

@@ -180,9 +180,9 @@ func (s *ReliableSubscription[T]) left(m *Delivery[T], err error) bool {
 // of them acknowledges it. After an error the server is told all the same, unless the client closes or
 // has to give it up.
 //
-// Cost: a script call, with those of others that come meanwhile. Wire: XACK. Errors: [ErrLost] for a message
-// that was settled; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's error
-// and cause; [ErrClosed]; those of Redis. Source: none, Redisson acknowledges what a listener returns from.
+// Cost: a script call, with those of others that come meanwhile. Errors: [ErrLost] for a message that was settled;
+// [ErrOutcomeUnknown], which also ends a ctx that ends before the answer; ctx's error and cause; [ErrClosed]; those of
+// Redis. Source: none, Redisson acknowledges what a listener returns from.
 func (m *Delivery[T]) Ack(ctx context.Context) error {
 	err := m.begin(ctx)
 	if err == nil {
@@ -197,10 +197,9 @@ func (m *Delivery[T]) Ack(ctx context.Context) error {
 // Nack says that an attempt failed: the message comes again when its backoff is over, see
 // [WithBackoff], or is put aside if it was the last, see [WithMaxAttempts].
 //
-// Cost: one script call, and a share of UNLINK. Wire: XCLAIM with IDLE, or as [Delivery.Bury].
-// Errors: as [Delivery.Ack]; [ErrLost] also if another process has it, or the topic has
-// dropped it meanwhile. The message comes again after all of them, but not what was dropped: that
-// is gone, and told by a [LaggedError].
+// Cost: one script call, and a share of UNLINK. Errors: as [Delivery.Ack]; [ErrLost] also if another process has it,
+// or the topic has dropped it meanwhile. The message comes again after all of them, but not what was dropped: that is
+// gone, and told by a [LaggedError].
 func (m *Delivery[T]) Nack(ctx context.Context, cause error) error {
 	if m.cfg.attempts > 0 && m.Attempt >= m.cfg.attempts {
 		return m.Bury(ctx, cause)
@@ -212,8 +211,7 @@ func (m *Delivery[T]) Nack(ctx context.Context, cause error) error {
 // Bury puts the message aside, with why: no process of the name gets it any more. [Durable.Dead] lists
 // it, [Durable.Redrive] has it come again. Of a name the last 10,000 stay, about.
 //
-// Cost: one script call, and a share of UNLINK. Wire: XADD
-// rueidisson_stream_dead:{name}:<durable name>, XACK. Errors: as [Delivery.Nack].
+// Cost: one script call, and a share of UNLINK. Errors: as [Delivery.Nack].
 func (m *Delivery[T]) Bury(ctx context.Context, cause error) error {
 	return m.s.t.failed("put aside a message of", m.fail(ctx, verdict{bury: true, cause: cause}))
 }

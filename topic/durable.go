@@ -60,9 +60,8 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 // of it was given, those that one has, and those to be redelivered. It is 0 for a name without
 // a group, because it has had no subscriber.
 //
-// Cost: a command and a script call, and where the server does not know it, one for each 100
-// messages. Wire: XINFO GROUPS, XLEN, XRANGE. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed];
-// those of Redis.
+// Cost: a command and a script call, and where the server does not know it, one for each 100 messages. Errors: ctx's
+// error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Lag(ctx context.Context) (n int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		n, err = send.Reading(d.t.h.e.Sender, ctx, func() (int64, error) {
@@ -93,9 +92,8 @@ func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 
 // published from that ID on, as far as the server can tell. Subscribed processes get the messages
 // within a second.
 //
-// Cost: one script call. Wire: XGROUP SETID, or XGROUP CREATE and ZADD {name}:timeout. Errors:
-// [ErrInvalidArgument] for what is no ID; [ErrOutcomeUnknown], also if ctx ends before the
-// answer; ctx's error and cause; [ErrClosed]; those of Redis. Redisson has none.
+// Cost: one script call. Errors: [ErrInvalidArgument] for what is no ID; [ErrOutcomeUnknown], also if ctx ends before
+// the answer; ctx's error and cause; [ErrClosed]; those of Redis. Redisson has none.
 func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, err error) {
 	before := ""
 	if err = d.usable(ctx); err == nil {

@@ -39,15 +39,13 @@ func (t *Pattern[T]) Pattern() string { return t.h.name }
 // subscribers by name, in their order. They include those that this library and others use
 // for themselves. Subscribers by a pattern do not count.
 //
-// Cost: one command for each server, also of a cluster. Wire: PUBSUB CHANNELS. Errors: ctx's
-// error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis, also of one server of several.
-// Source: RPatternTopic.getActiveTopics.
+// Cost: one command for each server, also of a cluster. Errors: ctx's error and cause; [ErrInvalidArgument];
+// [ErrClosed]; those of Redis, also of one server of several. Source: RPatternTopic.getActiveTopics.
 func (t *Pattern[T]) ActiveNames(ctx context.Context) ([]string, error) {
 	return t.active(ctx, func(c rueidis.Client) rueidis.Completed { return c.B().PubsubChannels().Pattern(t.h.on.Name).Build() })
 }
 
-// ActiveShardedNames is [Pattern.ActiveNames] for the channels of [Sharded]s, though no
-// pattern hears those. Wire: PUBSUB SHARDCHANNELS.
+// ActiveShardedNames is [Pattern.ActiveNames] for the channels of [Sharded]s, though no pattern hears those.
 func (t *Pattern[T]) ActiveShardedNames(ctx context.Context) ([]string, error) {
 	return t.active(ctx, func(c rueidis.Client) rueidis.Completed {
 		return c.B().PubsubShardchannels().Pattern(t.h.on.Name).Build()
@@ -78,9 +76,8 @@ func (t *Pattern[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) ite
 	return subscribed(ctx, func() (*Subscription[Message[T]], error) { return t.Listen(ctx, opts...) })
 }
 
-// Listen subscribes, and returns when the server has confirmed it; see
-// [Topic.Listen], whose errors and cost it has. Wire: PSUBSCRIBE pattern. Source:
-// RPatternTopic.addListener.
+// Listen subscribes, and returns when the server has confirmed it; see [Topic.Listen], whose errors and cost it has.
+// Source: RPatternTopic.addListener.
 func (t *Pattern[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[Message[T]], error) {
 	return listen(ctx, &t.h, opts, func(m message) (Message[T], error) {
 		v, err := t.h.decode(m.payload, m.channel)

@@ -56,11 +56,9 @@ func (t *Reliable[T]) Name() string { return t.h.name }
 // Calls of a process on one topic that come at the same time are sent together, in
 // their order. A message is appended once, however often the call has to be sent.
 //
-// Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
-// Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrInvalidArgument];
-// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message
-// may have been appended, or be appended within
-// a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
+// Cost: one script call. Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrInvalidArgument];
+// [ErrOutcomeUnknown] if the reply was lost again and again, or ctx ended before it: the message may have been
+// appended, or be appended within a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
 func (t *Reliable[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
 	if err == nil {
@@ -90,10 +88,8 @@ func (t *Reliable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // group. A group whose process died is deleted after ten minutes, and until then keeps
 // the messages that it has not handled.
 //
-// Cost: a script call; one connection to each server for all such topics of a client, see
-// the package's documentation; two commands when a topic has changed; a script call for
-// what was handled, at most one at a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, CLIENT
-// TRACKING, PTTL, XREADGROUP.
+// Cost: a script call; one connection to each server for all such topics of a client, see docs/guide/streams-and-topics.md;
+// two commands when a topic has changed; a script call for what was handled, at most one at a time for each topic.
 // Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
 func (t *Reliable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
@@ -119,8 +115,8 @@ func (t *Reliable[T]) Durable(name string) *Durable[T] {
 
 const longestGroup = 256
 
-// Len returns how many messages the topic has that a subscriber still needs, or that have no
-// subscribers. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
+// Len returns how many messages the topic has that a subscriber still needs, or that have no subscribers. Cost: one
+// script call. Source: RReliableTopic.size.
 func (t *Reliable[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
@@ -155,12 +151,10 @@ func (h *reliables) listeners(k feedKey) int {
 	return 0
 }
 
-// Delete removes the topic, its messages and all groups, with their dead letters and redriven
-// messages. A subscriber makes its group anew, and gets [ErrInterrupted]. Delete reports whether
-// the topic existed. Dead letters of a name stay if the name was dropped before, if the stream is
-// deleted already, or if that happens at the same time. A key of another type is deleted, too.
-// Cost: two commands; the second is sent once. Wire: XINFO GROUPS, UNLINK. Source:
-// RReliableTopic.delete.
+// Delete removes the topic, its messages and all groups, with their dead letters and redriven messages. A subscriber
+// makes its group anew, and gets [ErrInterrupted]. Delete reports whether the topic existed. Dead letters of a name
+// stay if the name was dropped before, if the stream is deleted already, or if that happens at the same time. A key of
+// another type is deleted, too. Cost: two commands; the second is sent once. Source: RReliableTopic.delete.
 func (t *Reliable[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = send.Writing(t.h.e.Sender, ctx, func() (bool, error) {

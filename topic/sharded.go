@@ -27,11 +27,10 @@ func (t *Sharded[T]) Name() string { return t.h.name }
 // cluster those of the master are counted, where every process subscribes, Java
 // too.
 //
-// Cost: one command. Wire: SPUBLISH name, the message as the codec writes it.
-// Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot
-// write, or one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is
-// sent once; errors.ErrUnsupported where there is no SPUBLISH, as on the server
-// of rueidissontest; [ErrClosed]; those of Redis. Source: RShardedTopic.publish.
+// Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot write, or
+// one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is sent once; errors.ErrUnsupported where
+// there is no SPUBLISH, as on the server of rueidissontest; [ErrClosed]; those of Redis. Source:
+// RShardedTopic.publish.
 func (t *Sharded[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
 	return t.h.publish(ctx, publishSharded, v)
 }
@@ -46,9 +45,8 @@ func (t *Sharded[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) ite
 // [Topic.Listen]. In a slot migration of the name the subscription moves with it,
 // which yields [ErrDisconnected] and [ErrReconnected].
 //
-// Cost: as that of a Topic, on a connection in addition to that one. Wire: SSUBSCRIBE name.
-// Errors: those of Topic.Listen, and errors.ErrUnsupported. Source:
-// RShardedTopic.addListener.
+// Cost: as that of a Topic, on a connection in addition to that one. Errors: those of Topic.Listen, and
+// errors.ErrUnsupported. Source: RShardedTopic.addListener.
 func (t *Sharded[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
 	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
 }

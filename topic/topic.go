@@ -30,10 +30,9 @@ func (t *Topic[T]) Name() string { return t.h.name }
 // serves the name are counted, where every process subscribes, Java too; patterns,
 // and who subscribed elsewhere, get the message and are not counted.
 //
-// Cost: one command. Wire: PUBLISH name, the message as the codec writes it.
-// Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot
-// write, or one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is
-// sent once; [ErrClosed]; those of Redis. Source: RTopic.publish.
+// Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot write, or
+// one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is sent once; [ErrClosed]; those of Redis.
+// Source: RTopic.publish.
 func (t *Topic[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
 	return t.h.publish(ctx, publish, v)
 }
@@ -52,10 +51,9 @@ func (t *Topic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.
 // published from then on arrive, also if they are not read yet. ctx bounds the wait,
 // not the subscription, which lasts until its Close.
 //
-// Cost: a round trip for the first subscription of a client to the name, and
-// nothing for the others: they share it. All topics of a client share one
-// connection on each node. Wire: SUBSCRIBE name. Errors: ctx's error and cause;
-// [ErrInvalidArgument]; [ErrClosed]; those of Redis. Source: RTopic.addListener.
+// Cost: a round trip for the first subscription of a client to the name, and nothing for the others: they share it.
+// All topics of a client share one connection on each node. Errors: ctx's error and cause; [ErrInvalidArgument];
+// [ErrClosed]; those of Redis. Source: RTopic.addListener.
 func (t *Topic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
 	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
 }

@@ -125,7 +125,8 @@ func Named(names ...string) Commands { return func() []string { return names } }
 type Need struct {
 	Command      string
 	Key, Channel string
-	Each         bool // the key, or the channel, stands for all that begin like it
+	Type         string // of the key, "" if it may be any
+	Each         bool   // the key, or the channel, stands for all that begin like it
 }
 
 type listing struct{}
@@ -248,7 +249,7 @@ func (p *plan) needs() (all []Need) {
 		name := p.name(a)
 		for _, i := range a.On {
 			key := p.o.Keys[i-1]
-			all = append(all, Need{Command: name, Key: key.Name, Each: key.Each})
+			all = append(all, Need{Command: name, Key: key.Name, Type: key.Type, Each: key.Each})
 		}
 		if len(a.On) == 0 {
 			all = append(all, Need{Command: name, Channel: a.channel})

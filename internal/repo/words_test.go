@@ -132,6 +132,36 @@ func TestTextsUsePlainWords(t *testing.T) {
 	}
 }
 
+// TestCommentsNameNoCommandsOfTheWire finds "Wire:" in the comments of public packages: docs/redis.md has the commands, by object.
+func TestCommentsNameNoCommandsOfTheWire(t *testing.T) {
+	t.Parallel()
+	for _, files := range publicFiles(t) {
+		for _, path := range files {
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+			require.NoError(t, err)
+			for _, group := range file.Comments {
+				assert.NotContains(t, group.Text(), "Wire:", "%s: it belongs into docs/redis.md", set.Position(group.Pos()))
+			}
+		}
+	}
+}
+
+// mostOfAPackage is how many lines doc.go of a public package may have: it is the contract, and the guide has the rest.
+const mostOfAPackage = 120
+
+// TestCommentsOfPackagesStayShort counts the lines of each doc.go.
+func TestCommentsOfPackagesStayShort(t *testing.T) {
+	t.Parallel()
+	for dir, files := range publicFiles(t) {
+		for _, path := range files {
+			if filepath.Base(path) == "doc.go" {
+				assert.LessOrEqual(t, strings.Count(text(t, path), "\n"), mostOfAPackage, "%s: move what is no promise to docs", dir)
+			}
+		}
+	}
+}
+
 // publicFiles returns the Go files of packages that users see, by folder: no tests, and nothing internal.
 func publicFiles(t *testing.T) map[string][]string {
 	t.Helper()

@@ -32,10 +32,9 @@ const (
 // [ErrOutcomeUnknown]: the message was added, or never will be. Repeat it with a
 // dedup key.
 //
-// Cost: one script call for all that go together. Wire: see the package's
-// documentation. Errors: [ErrDuplicate]; [ErrFull]; ctx's error and cause;
-// [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with
-// rueidisson.WithReplicaAcks, when the message is on the master only; those of Redis.
+// Cost: one script call for all that go together. Errors: [ErrDuplicate]; [ErrFull]; ctx's error and cause;
+// [ErrInvalidArgument]; [ErrOutcomeUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with rueidisson.WithReplicaAcks,
+// when the message is on the master only; those of Redis.
 func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, err error) {
 	p, sealed, err := q.putting(ctx, opts)
 	a := adding{of: q.of, capacity: q.cfg.capacity}

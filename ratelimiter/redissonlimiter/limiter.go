@@ -48,8 +48,7 @@ func (l *Limiter) Name() string { return l.name }
 // TrySetRate sets the rate if there is none, and reports whether it did. It is
 // sent once.
 //
-// Wire: HSET name, PEXPIRE = keep-alive in ms. Errors: see [Limiter]; not
-// ErrNoRate. Source: RRateLimiter.trySetRate.
+// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.trySetRate.
 func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
 	set, err := once(ctx, l, r.check(), func() (bool, error) { return l.log.create(ctx, r) })
 	return set, l.failed("try set rate", err)
@@ -61,9 +60,7 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
 // request on. Java keeps its count, and adapts to the new rate as its log runs empty. SetRate is
 // sent once.
 //
-// Wire: HSET name; PEXPIRE = keep-alive in ms, or PERSIST without one; DEL of
-// the other keys, or else {name}:value counted anew. Errors: see [Limiter];
-// not ErrNoRate. Source: RRateLimiter.setRate.
+// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
 	_, err := l.set(ctx, r, opts, false)
 	return l.failed("set rate", err)

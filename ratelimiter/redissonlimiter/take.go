@@ -33,11 +33,9 @@ func (l *Limiter) AllowN(ctx context.Context, n int64) (bool, error) {
 // later. A lost reply does no harm either: the request is sent again, and is
 // known by its entry in the log.
 //
-// Cost: one round trip; the server's work grows with the grants that have
-// expired since the last request, and, if it refuses, with n. Wire: ZADD
-// {name}:permits, SET {name}:value, and the keep-alive's PEXPIRE of all keys.
-// Errors: see [Limiter]; [ratelimiter.ErrExceedsBurst] if n is more than the rate's
-// permits; [ratelimiter.ErrInvalidArgument] if it is above 2^32-1. Source: RRateLimiter.tryAcquire.
+// Cost: one round trip; the server's work grows with the grants that have expired since the last request, and, if it
+// refuses, with n. Errors: see [Limiter]; [ratelimiter.ErrExceedsBurst] if n is more than the rate's permits;
+// [ratelimiter.ErrInvalidArgument] if it is above 2^32-1. Source: RRateLimiter.tryAcquire.
 func (l *Limiter) Take(ctx context.Context, n int64) (ratelimiter.Decision, error) {
 	d, err := l.take(ctx, n)
 	l.decided(ctx, n, d, err)
@@ -104,9 +102,9 @@ func (l *Limiter) peek(ctx context.Context) (ratelimiter.Decision, error) {
 // Release releases n permits that were taken within the last interval and not used. It releases no
 // more than were granted within that interval. Waiters learn of it within 5 s. It is sent once.
 //
-// Wire: SET {name}:value; what is given back leaves {name}:permits, the oldest
-// first. Redisson leaves it there, so that what Java releases comes back once
-// more when it expires. Errors: see [Limiter]. Source: RRateLimiter.release.
+// What is given back leaves the log, the oldest first. Redisson leaves it there, so that what Java
+// releases comes back once more when it expires.
+// Errors: see [Limiter]. Source: RRateLimiter.release.
 func (l *Limiter) Release(ctx context.Context, n int64) error {
 	var bad error
 	if n < 1 || n >= exact {
