@@ -106,6 +106,13 @@ func (r *rig) everything() {
 	require.NoError(t, r.with(WithKeepDone(time.Minute)).SetTerms(t.Context()))
 	r.acks("letter")
 	r.holds(letter.ID, Done)
+	require.NoError(t, r.Check(t.Context()), "the types of all parts that are there")
+	for i, key := range r.of.parts {
+		m := r.do("TYPE", key)
+		is, err := m.ToString()
+		require.NoError(t, err)
+		require.Contains(t, []string{"none", types[i]}, is, key)
+	}
 	require.NoError(t, r.Cancel(t.Context(), m.ID))
 	require.ErrorIs(t, m.Ack(t.Context()), ErrLost)
 	_, err = r.Delete(t.Context())

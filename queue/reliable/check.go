@@ -16,7 +16,7 @@ var (
 // types has the types of the parts of a queue, in the order of keys.Reliable.
 var types = []string{
 	check.Hash, check.List, check.ZSet, check.ZSet, check.ZSet, check.Hash, check.Hash, check.Hash, check.ZSet, check.Hash,
-	check.ZSet, check.Hash, check.Hash, check.String, check.ZSet, check.String, check.String, check.Hash, check.ZSet, check.ZSet, check.Hash, "",
+	check.ZSet, check.Hash, check.Hash, check.String, check.ZSet, check.String, check.String, check.Hash, check.Hash, check.ZSet, check.Hash, "",
 }
 
 // Check reports what would keep the queue from working: a name or an option that cannot be used, a key of another type,

@@ -44,7 +44,12 @@ local batch, bytes, gone = tonumber(ARGV[5]), 0, 0
 -- does not say so, or not of others, may have listeners.
 local function hears()
 	local of = 'redisson_map_cache_expired' .. string.sub(KEYS[2], prefix)
-	local listeners = redis.pcall('pubsub', publish == 'spublish' and 'shardnumsub' or 'numsub', of)
+	local listeners
+	if publish == 'spublish' then
+		listeners = redis.pcall('pubsub', 'shardnumsub', of)
+	else
+		listeners = redis.pcall('pubsub', 'numsub', of)
+	end
 	local patterns = redis.pcall('pubsub', 'numpat')
 	local replicas = redis.pcall('info', 'replication') -- they may have listeners, too
 	return ARGV[6] == '1' or type(listeners[2]) ~= 'number' or listeners[2] > 0 or patterns ~= 0
