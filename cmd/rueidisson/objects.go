@@ -24,8 +24,11 @@ type objectKind struct {
 	hint         string   // what else the help of ls says
 }
 
-// ambiguousNumber is what inspect calls a number of which nothing in Redis says what it is.
+// ambiguousNumber is the kind of a number whose other keys do not tell whether it is a semaphore or a latch.
 const ambiguousNumber = "semaphore or latch"
+
+// looksAtOnce is how many names one list looks at together.
+const looksAtOnce = 32
 
 const hintNumbers = `
 A number that may be a semaphore or a latch is shown by "sem ls", "permit ls" and
@@ -40,7 +43,6 @@ var (
 	multimapObjects   = objectKind{"multimap", "multimaps", "tags", []string{"list multimap", "set multimap"}, "", "hash", ""}
 	streamObjects     = objectKind{"stream", "streams", "orders", []string{"stream"}, "", "stream", ""}
 	electionObjects   = objectKind{"election", "elections that had a leader within a day", "scheduler", []string{"election"}, "rueidisson_term:", "hash", ""}
-	looksAtOnce       = 32
 	companionPrefixes = []string{"redisson_", "rueidisson_"}
 )
 
@@ -223,7 +225,11 @@ func (t *tool) findObject(ctx context.Context, of objectKind, name string) (show
 		kind, show = f.Kind, func() error { return f.say(t) }
 	}
 	if !slices.Contains(of.kinds, kind) {
-		return nil, "", &ending{code: exitUnavailable, err: fmt.Errorf(`%q is something else; see "rueidisson inspect --help"`, name)}
+		what := "something else"
+		if kind != "" {
+			what = "of the kind " + kind
+		}
+		return nil, "", &ending{code: exitUnavailable, err: fmt.Errorf(`%q is %s; see "rueidisson inspect %s"`, name, what, name)}
 	}
 	return show, kind, nil
 }
