@@ -38,7 +38,7 @@ func (t *tool) barrierCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after barrier") },
 	}
-	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand())
+	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand(), t.objectListCommand(barrierObjects))
 	return cmd
 }
 

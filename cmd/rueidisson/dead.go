@@ -267,6 +267,7 @@ func (t *tool) streamCommand() *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after stream") },
 	}
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "text,msgpack", "`F` of fields and values, or K,V")
+	cmd.AddCommand(t.objectListCommand(streamObjects), t.objectInfoCommand(streamObjects), t.objectRemoveCommand(streamObjects, streamHandle))
 	cmd.AddCommand(t.deadCommands(deadKind{
 		command: "stream", by: "GROUP", whose: "a group of a stream", what: "entries", example: "orders billing",
 		of:     c.ofGroup,

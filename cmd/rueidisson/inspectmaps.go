@@ -37,6 +37,9 @@ func shardsIn(text string) int {
 
 func (l *look) sharded(ctx context.Context, n int) (finding, error) {
 	f := &shardedFound{Name: l.name, Kind: "sharded map", Shards: n}
+	if l.brief {
+		return f, nil
+	}
 	err := l.withClient(func(c *rueidisson.Client) (err error) {
 		m := rmap.NewSharded[string, string](c, l.name, n)
 		if f.Entries, err = m.Len(ctx); err != nil {
@@ -77,6 +80,9 @@ func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error
 		return nil, err
 	}
 	m := &multimapFound{Name: l.name, Kind: kind + " multimap", Keys: h.entries, RemainingMS: h.left}
+	if l.brief {
+		return m, nil
+	}
 	ends := companion(l.name, "redisson_"+kind+"_multimap_ttl")
 	if m.Ending, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(ends).Build()).AsInt64(); err != nil {
 		return nil, err

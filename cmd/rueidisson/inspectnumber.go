@@ -104,6 +104,9 @@ func (l *look) kindOfNumber(ctx context.Context, n int64) (finding, error) {
 // though the number does not count them yet.
 func (l *look) permits(ctx context.Context, of *numberFound) (*permitsFound, error) {
 	f := &permitsFound{Name: l.name, Kind: "permit semaphore", RemainingMS: of.RemainingMS}
+	if l.brief {
+		return f, nil
+	}
 	err := l.withClient(func(c *rueidisson.Client) (err error) {
 		s := c.PermitSemaphore(l.name)
 		f.Available, err = s.Available(ctx)

@@ -40,7 +40,7 @@ func (t *tool) latchCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after latch") },
 	}
-	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand(), t.latchRemoveCommand())
+	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand(), t.latchRemoveCommand(), t.objectListCommand(latchObjects))
 	return cmd
 }
 

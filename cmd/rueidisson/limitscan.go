@@ -54,12 +54,28 @@ func (s *scanning) withRedis(do func(c *rueidisson.Client) error) error {
 // each hands on the strings whose keys match, a part of them at a time, with
 // their server's clock in µs. A key may come twice.
 func (s *scanning) each(ctx context.Context, pattern string, do func(now int64, texts map[string]string)) error {
+	return s.pages(ctx, pattern, "string", func(node rueidis.Client, keys []string) error {
+		now, texts, err := read(ctx, node, keys)
+		if err == nil {
+			do(now, texts)
+		}
+		return err
+	})
+}
+
+// keys hands on the keys of a type that match, a part of them at a time. A key may come twice.
+func (s *scanning) keys(ctx context.Context, pattern, is string, do func(keys []string) error) error {
+	return s.pages(ctx, pattern, is, func(_ rueidis.Client, keys []string) error { return do(keys) })
+}
+
+// pages hands on what SCAN of each master answers.
+func (s *scanning) pages(ctx context.Context, pattern, is string, do func(node rueidis.Client, keys []string) error) error {
 	masters, err := s.masters(ctx)
 	if err != nil {
 		return err
 	}
 	for _, node := range masters {
-		if err := s.node(ctx, node, pattern, max(1, s.most/int64(len(masters))), do); err != nil {
+		if err := s.node(ctx, node, pattern, is, max(1, s.most/int64(len(masters))), do); err != nil {
 			return err
 		}
 	}
@@ -98,19 +114,17 @@ func (s *scanning) masters(ctx context.Context) (all []rueidis.Client, err error
 	return all, nil
 }
 
-func (s *scanning) node(ctx context.Context, node rueidis.Client, pattern string, most int64, do func(int64, map[string]string)) error {
+func (s *scanning) node(ctx context.Context, node rueidis.Client, pattern, is string, most int64, do func(rueidis.Client, []string) error) error {
 	cursor := uint64(0)
 	for looked := int64(0); ; {
 		batch := min(scanBatch, most-looked)
-		found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(pattern).Count(batch).Type("string").Build()).AsScanEntry()
+		found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(pattern).Count(batch).Type(is).Build()).AsScanEntry()
 		if err != nil {
 			return err
 		}
-		now, texts, err := read(ctx, node, found.Elements)
-		if err != nil {
+		if err := do(node, found.Elements); err != nil {
 			return err
 		}
-		do(now, texts)
 		looked, cursor = looked+batch, found.Cursor
 		if cursor == 0 {
 			return nil

@@ -42,7 +42,7 @@ func (t *tool) permitCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after permit") },
 	}
-	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand(), t.permitRemoveCommand())
+	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand(), t.permitRemoveCommand(), t.objectListCommand(permitObjects))
 	return cmd
 }
 

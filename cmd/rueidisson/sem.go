@@ -43,7 +43,7 @@ func (t *tool) semCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after sem") },
 	}
-	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand(), t.semRemoveCommand())
+	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand(), t.semRemoveCommand(), t.objectListCommand(semObjects))
 	return cmd
 }
 

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/rmap"
+)
+
+// objectKind says how the commands ls, info and rm of a noun find its objects.
+type objectKind struct {
+	noun, plural string
+	example      string
+	kinds        []string // as inspect calls them
+	prefix       string   // of the key that ls looks for; "": the name itself
+	is           string   // the type of that key
+	hint         string   // what else the help of ls says
+}
+
+// ambiguousNumber is the kind of a number whose other keys do not tell whether it is a semaphore or a latch.
+const ambiguousNumber = "semaphore or latch"
+
+// looksAtOnce is how many names one list looks at together.
+const looksAtOnce = 32
+
+const hintNumbers = `
+A number that may be a semaphore or a latch is shown by "sem ls", "permit ls" and
+"latch ls" alike: nothing in Redis tells which of them it is.
+`
+
+var (
+	semObjects        = objectKind{"sem", "semaphores", "reports", []string{"semaphore", ambiguousNumber}, "", "string", hintNumbers}
+	permitObjects     = objectKind{"permit", "semaphores whose permits have ids", "reports", []string{"permit semaphore", ambiguousNumber}, "", "string", hintNumbers}
+	latchObjects      = objectKind{"latch", "latches that are armed", "ready", []string{"latch", ambiguousNumber}, "", "string", hintNumbers}
+	barrierObjects    = objectKind{"barrier", "barriers", "phase", []string{"barrier", "double barrier"}, "", "hash", ""}
+	multimapObjects   = objectKind{"multimap", "multimaps", "tags", []string{"list multimap", "set multimap"}, "", "hash", ""}
+	streamObjects     = objectKind{"stream", "streams", "orders", []string{"stream"}, "", "stream", ""}
+	electionObjects   = objectKind{"election", "elections that had a leader within a day", "scheduler", []string{"election"}, "rueidisson_term:", "hash", ""}
+	companionPrefixes = []string{"redisson_", "rueidisson_"}
+)
+
+func (t *tool) objectListCommand(of objectKind) *cobra.Command {
+	s := &scanning{tool: t}
+	cmd := &cobra.Command{
+		Use:                   "ls [PATTERN] [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Show the names of the " + of.plural,
+		Long: fmt.Sprintf(`ls shows the names of the %s, one a line, in no order:
+all of them, or those that match PATTERN (*, ? and [abc] as in a shell; quote it). A
+name that has something which is not printable is quoted as Go does it.
+%s
+It looks through the keys of Redis, of all masters of a cluster, by SCAN, and says
+so on standard error if there are more than --scan allows.
+
+With --json an object in each line: {"name", "kind"}. The exit code is 0 also if there
+are none.`, of.plural, of.hint),
+		Example: fmt.Sprintf("  rueidisson %s ls\n  rueidisson %s ls '%s*' --json", of.noun, of.noun, of.example),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("one PATTERN at the most, not %d: quote it", len(args))
+			}
+			return s.check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pattern := "*"
+			if len(args) == 1 {
+				pattern = args[0]
+			}
+			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
+				return s.withRedis(func(*rueidisson.Client) error { return s.listObjects(ctx, of, pattern) })
+			})
+		},
+	}
+	s.add(cmd)
+	return cmd
+}
+
+// listObjects shows the names of objects page by page.
+func (s *scanning) listObjects(ctx context.Context, of objectKind, pattern string) error {
+	if of.prefix != "" && pattern != "*" && !strings.Contains(pattern, "{") {
+		pattern = "{" + pattern + "}"
+	}
+	shown := map[string]bool{} // SCAN may return a key twice
+	return s.keys(ctx, of.prefix+pattern, of.is, func(keys []string) error {
+		var names []string
+		for _, key := range keys {
+			name := nameInKey(key, of.prefix)
+			if name != "" && !shown[name] {
+				names = append(names, name)
+			}
+		}
+		kinds, err := s.kindsOf(ctx, of, names)
+		if err != nil {
+			return err
+		}
+		for i, name := range names {
+			if !slices.Contains(of.kinds, kinds[i]) || shown[name] {
+				continue
+			}
+			shown[name] = true
+			if !s.json {
+				fmt.Fprintln(s.stdout, printable(name))
+				continue
+			}
+			s.sayJSON(s.stdout, struct {
+				Name string `json:"name"`
+				Kind string `json:"kind"`
+			}{name, kinds[i]})
+		}
+		return nil
+	})
+}
+
+// nameInKey returns the name of the object of a key, "" if the key is one that an object has in addition to its name.
+func nameInKey(key, prefix string) string {
+	if prefix != "" {
+		name := strings.TrimPrefix(key, prefix)
+		if inner, braces := strings.CutPrefix(name, "{"); braces && strings.Index(name, "}") == len(name)-1 {
+			name = strings.TrimSuffix(inner, "}")
+		}
+		return name
+	}
+	for _, p := range companionPrefixes {
+		if strings.HasPrefix(key, p) || strings.Contains(key, ":"+p) {
+			return ""
+		}
+	}
+	if strings.Contains(key, ":{") && strings.HasSuffix(key, "}") { // the bucket of a key of a limiter
+		return ""
+	}
+	return key
+}
+
+// kindsOf returns what inspect calls the objects of names. It looks at some of them at a time.
+func (s *scanning) kindsOf(ctx context.Context, of objectKind, names []string) ([]string, error) {
+	kinds, errs := make([]string, len(names)), make([]error, len(names))
+	if of.prefix != "" { // its key tells
+		for i := range kinds {
+			kinds[i] = of.kinds[0]
+		}
+		return kinds, nil
+	}
+	var looks sync.WaitGroup
+	slots := make(chan struct{}, looksAtOnce)
+	for i, name := range names {
+		slots <- struct{}{}
+		looks.Go(func() { // ends with its look
+			defer func() { <-slots }()
+			found, err := (&look{tool: s.tool, redis: s.redis, name: name, brief: true}).object(ctx)
+			kinds[i], errs[i] = kindOf(found), err
+		})
+	}
+	looks.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return kinds, nil
+}
+
+// kindOf returns the kind of an object that ls, info and rm are for, "" of others.
+func kindOf(of finding) string {
+	switch f := of.(type) {
+	case *numberFound:
+		return f.Kind
+	case *permitsFound:
+		return f.Kind
+	case *barrierFound:
+		return f.Kind
+	case *multimapFound:
+		return f.Kind
+	case *streamFound:
+		return f.Kind
+	}
+	return ""
+}
+
+// objectInfoCommand shows what inspect shows, of objects of one noun.
+func (t *tool) objectInfoCommand(of objectKind) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info NAME",
+		Short: "Show the state of NAME",
+		Long: fmt.Sprintf(`info shows what "rueidisson inspect NAME" shows, if NAME is one of the %s.
+
+With --json one object, as by inspect; {"name", "found":false} if there is none.
+
+Exit codes:
+  1    there is none of that name
+  69   the server cannot be reached, or refuses; NAME is something else`, of.plural),
+		Example: fmt.Sprintf("  rueidisson %s info %s --json", of.noun, of.example),
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, _, err := t.findObject(cmd.Context(), of, args[0])
+			if err != nil {
+				return err
+			}
+			return found()
+		},
+	}
+}
+
+// findObject returns what shows the object, and its kind. That there is none, or another kind, is an error.
+func (t *tool) findObject(ctx context.Context, of objectKind, name string) (show func() error, kind string, err error) {
+	found, err := t.inspectObject(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	kind, show = kindOf(found), func() error { return t.tell(found) }
+	if found == nil || found == nobody {
+		f, err := t.inspectLock(ctx, name)
+		if err != nil {
+			return nil, "", err
+		}
+		if f.Kind == "" {
+			return nil, "", t.absent(absentTold{Name: name}, nil)
+		}
+		kind, show = f.Kind, func() error { return f.say(t) }
+	}
+	if !slices.Contains(of.kinds, kind) {
+		what := "something else"
+		if kind != "" {
+			what = "of the kind " + kind
+		}
+		return nil, "", &ending{code: exitUnavailable, err: fmt.Errorf(`%q is %s; see "rueidisson inspect %s"`, name, what, name)}
+	}
+	return show, kind, nil
+}
+
+// objectRemoveCommand removes objects that the library can delete.
+func (t *tool) objectRemoveCommand(of objectKind, handle func(c *rueidisson.Client, name, kind string) removable) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm NAME",
+		Short: "Remove NAME with all that it has",
+		Long: fmt.Sprintf(`rm removes NAME, if it is one of the %s.
+
+With --json: {"name", "removed"}, or {"name", "found":false}.
+
+Exit codes:
+  1    there is none of that name
+  69   the server cannot be reached, or refuses; NAME is something else`, of.plural),
+		Example: fmt.Sprintf("  rueidisson %s rm %s", of.noun, of.example),
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, kind, err := t.findObject(cmd.Context(), of, args[0])
+			if err != nil {
+				return err
+			}
+			return t.withClient(func(c *rueidisson.Client) error { return t.tellRemoved(cmd.Context(), handle(c, args[0], kind)) })
+		},
+	}
+}
+
+func streamHandle(c *rueidisson.Client, name, _ string) removable {
+	return queue.NewStream[string, string](c, name)
+}
+
+func multimapHandle(c *rueidisson.Client, name, kind string) removable {
+	if kind == "set multimap" {
+		return rmap.NewSetMultimap[string, string](c, name)
+	}
+	return rmap.NewListMultimap[string, string](c, name)
+}
+
+func (t *tool) multimapCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "multimap",
+		Short: "Show and remove multimaps",
+		Long: `multimap shows the multimaps of lists and of sets that a fleet shares, Java too
+(RListMultimap, RSetMultimap), and removes them.`,
+		Example: "  rueidisson multimap ls\n  rueidisson multimap info tags --json\n  rueidisson multimap rm tags",
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after multimap") },
+	}
+	cmd.AddCommand(t.objectListCommand(multimapObjects), t.objectInfoCommand(multimapObjects), t.objectRemoveCommand(multimapObjects, multimapHandle))
+	return cmd
+}
+
+func (t *tool) electionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "election",
+		Short: "Show elections and their leaders",
+		Long: `election shows the elections that had a leader within a day, and the state of one. See
+"rueidisson elect --help" to lead one, and "rueidisson observe --help" to follow it.`,
+		Example: "  rueidisson election ls\n  rueidisson election info scheduler --json",
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after election") },
+	}
+	cmd.AddCommand(t.objectListCommand(electionObjects), t.objectInfoCommand(electionObjects))
+	return cmd
+}
