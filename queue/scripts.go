@@ -39,7 +39,7 @@ var (
 	lpop    = scripts.NewCommand("LPOP", scripts.Unsafe)
 	rpop    = scripts.NewCommand("RPOP", scripts.Unsafe)
 	lmove   = scripts.NewCommand("LMOVE", scripts.Unsafe)
-	lrem    = scripts.NewCommand("LREM", scripts.Once)
+	lrem    = scripts.NewCommand("LREM", scripts.Unsafe)
 	zadd    = scripts.NewCommand("ZADD", scripts.Once)
 	zrem    = scripts.NewCommand("ZREM", scripts.Once)
 	zpopmin = scripts.NewCommand("ZPOPMIN", scripts.Unsafe)

@@ -13,7 +13,8 @@ type Replay int
 const (
 	// Unsafe scripts are sent once; a lost reply leaves the outcome unknown, and may lose what was taken.
 	Unsafe Replay = iota
-	// Once is Unsafe of a script that takes nothing: a lost reply costs no more than not knowing.
+	// Once is Unsafe of a short script that takes no data: a lost reply costs no more than not knowing whether it ran. What a
+	// limiter's decision took refills.
 	Once
 	// Safe scripts may be sent again after a lost reply.
 	Safe

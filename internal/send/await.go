@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -98,10 +99,13 @@ func Sent[T any](s *Sender, ctx context.Context, call func(context.Context) (T, 
 	if ctx.Done() == nil || !s.Crowded() || Followed(ctx) {
 		return Writing(s, ctx, func() (T, error) { return call(ctx) })
 	}
-	l := &Leaving{Context: ctx, Over: ctx.Done(), Closing: s.Closing()}
-	result, err := call(l)
-	if l.Left() {
-		var none T
+	var none T
+	if !s.Begin() { // Close waits for who may have something sent
+		return none, core.ErrClosed
+	}
+	defer s.Tasks.Done()
+	result, err := call(&Leaving{Context: ctx, Over: ctx.Done(), Closing: s.Closing()})
+	if errors.Is(err, errLeft) {
 		return none, core.Left(s.WhyEnded(ctx))
 	}
 	return result, err

@@ -177,7 +177,7 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
 		what := classify(err)
-		if t.tell != nil && what != final && !errors.Is(err, errNoTurn) {
+		if t.tell != nil && what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) {
 			t.tell(err)
 		}
 		if what == lost {

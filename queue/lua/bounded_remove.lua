@@ -10,7 +10,7 @@
 -- ARGV[4]  the element
 --
 -- Returns  integer  how many were removed
--- Replay   once: a second run removes others
+-- Replay   unsafe: a second run removes others
 local room, wrong = number(KEYS[2])
 if wrong then
 	return wrong

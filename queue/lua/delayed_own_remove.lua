@@ -8,7 +8,7 @@
 -- ARGV[3]  how many at most
 --
 -- Returns  integer  how many were removed
--- Replay   once: a second run removes others
+-- Replay   unsafe: a second run removes others
 redis.call('zcard', KEYS[1]) -- which refuse another type before anything is written
 redis.call('hlen', KEYS[2])
 local ids = redis.call('zrangebylex', KEYS[3], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])

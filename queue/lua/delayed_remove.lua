@@ -10,7 +10,7 @@
 -- ARGV[5]  how many elements of the list the server walks over, about; one is removed in any case
 --
 -- Returns  array  {how many were removed, where the walk goes on, 1: it is over}
--- Replay   once: a second run removes others
+-- Replay   unsafe: a second run removes others
 local got = redis.call('zscan', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
 local left = redis.call('llen', KEYS[2])
 local removed, most = 0, math.min(tonumber(ARGV[3]), math.max(1, math.floor(tonumber(ARGV[5]) / math.max(left, 1))))
