@@ -27,7 +27,7 @@ type objectKind struct {
 // ambiguousNumber is the kind of a number whose other keys do not tell whether it is a semaphore or a latch.
 const ambiguousNumber = "semaphore or latch"
 
-// looksAtOnce is how many names one list looks at together.
+// looksAtOnce bounds the names that one list looks at together.
 const looksAtOnce = 32
 
 const hintNumbers = `

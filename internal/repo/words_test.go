@@ -147,7 +147,7 @@ func TestCommentsNameNoCommandsOfTheWire(t *testing.T) {
 	}
 }
 
-// mostOfAPackage is how many lines doc.go of a public package may have: it is the contract, and the guide has the rest.
+// mostOfAPackage bounds the lines of doc.go of a public package: it is the contract, and the guide has the rest.
 const mostOfAPackage = 120
 
 // TestCommentsOfPackagesStayShort counts the lines of each doc.go.
