@@ -147,10 +147,38 @@ func (l *takers) lose(closed bool) {
 	}
 }
 
-func (l *takers) failing() error {
+// failing returns why the callers in line are not served, or nil.
+func (l *takers) failing(p *poller.Poller, key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.why
+	return cmp.Or(l.why, p.Failing(announced, key))
+}
+
+// hand gives the reason to the poller, which forgets it when there is a connection.
+func (l *takers) hand(p *poller.Poller, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why != nil {
+		p.Fails(announced, key, l.why)
+		l.why = nil
+	}
+}
+
+// await waits in the poller for the first of the line. The reason for which it was not served comes back when it
+// leaves, in one step: a caller behind it that ends at the same time is told.
+func (l *takers) await(ctx context.Context, closing <-chan struct{}, p *poller.Poller, at poller.Place) (got poller.Taken, ended bool) {
+	select {
+	case got = <-at.Got():
+		return got, false
+	case <-ctx.Done():
+	case <-closing:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got, ended = p.Leave(at); ended {
+		l.why = got.Err
+	}
+	return got, ended
 }
 
 // take takes an element, and waits for one.
@@ -186,7 +214,7 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		case <-q.h.e.Closing():
 		}
 		if open := q.h.e.Open(); open != nil || ctx.Err() != nil {
-			why := cmp.Or(l.failing(), q.h.poller.Failing(announced, q.key))
+			why := l.failing(q.h.poller, q.key)
 			answered, lost, left := l.leave(t)
 			switch {
 			case left && ctx.Err() != nil:
@@ -214,14 +242,9 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 			q.h.poller.Leave(place)
 			return
 		}
-		if why := l.failing(); why != nil {
-			q.h.poller.Fails(announced, q.key, why) // which forgets it when there is a connection
-			l.fails(nil)
-		}
-		got, ended := q.h.poller.Await(ctx, place)
-		if ended {
-			l.fails(got.Err)
-		} else if got.Err != nil {
+		l.hand(q.h.poller, q.key)
+		got, ended := l.await(ctx, q.h.e.Closing(), q.h.poller, place)
+		if got.Err != nil && !ended {
 			l.give(nil, got.Err)
 		}
 		if ended || got.Err != nil || q.popForAll(ctx, l) {

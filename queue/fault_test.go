@@ -442,6 +442,37 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 	proxy.Accept()
 }
 
+// TestAllWhoWaitInAnOutageAreTold, though the first of them leaves the line while the others ask why.
+func TestAllWhoWaitInAnOutageAreTold(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Start(t))
+	e := engineOn(t, client)
+	b := boundedOn(t, e, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const n = 1000
+	errs := make(chan error, n)
+	for range n {
+		go func() { _, err := b.Take(ctx); errs <- err }()
+	}
+	redistest.Eventually(t, func() bool { return b.q.h.poller.InLine(announced, b.q.key) == 1 }, soon, time.Millisecond)
+	l := b.q.h.takers.Get(b.q.key)
+	defer b.q.h.takers.Put(b.q.key, l)
+	redistest.Eventually(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.line) == n && l.asked == 0
+	}, soon, time.Millisecond)
+	proxy.Refuse()
+	proxy.CutAll()
+	redistest.Eventually(t, func() bool { return b.q.h.poller.Failing(announced, b.q.key) != nil }, soon, time.Millisecond)
+	cancel()
+	for range n {
+		require.ErrorIs(t, <-errs, send.ErrUnreached)
+	}
+	proxy.Accept()
+}
+
 // TestWhatIsPutBackIsPutBackOnce, though the reply to that is lost.
 func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,8 @@ func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*cor
 	return m, n
 }
 
-// hearsAll waits until a near cache has heard what was said until now, by a Clear that comes last.
+// hearsAll waits until a near cache, which has a subscription, has heard what was said until now, by a Clear that
+// comes last.
 func hearsAll(t *testing.T, raw rueidis.Client, n *Near[string, string]) {
 	t.Helper()
 	before := n.Stats().WholeDrops
@@ -111,6 +112,7 @@ func TestACacheTellsWhatItChanges(t *testing.T) {
 				require.NoError(t, m.Put(t.Context(), "k", "old", WithTTL(time.Hour)), what)
 				require.NoError(t, m.Put(t.Context(), "other", what), what)
 				becomes(t, n, "k", "old")
+				hot(t, n, "k", "old") // it has a subscription
 				hearsAll(t, raw, n)
 				hot(t, n, "k", "old")
 				hot(t, n, "other", what)

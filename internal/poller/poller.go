@@ -76,13 +76,16 @@ func (p *Poller) JoinFor(k *Kind, bytes int64, failed map[string]error, names ..
 // got has only an error, which is why the caller is not served at the moment.
 func (p *Poller) Await(ctx context.Context, at Place) (got Taken, ended bool) {
 	select {
-	case got = <-at.w.got:
+	case got = <-at.Got():
 		return got, false
 	case <-ctx.Done():
 	case <-p.server.Closing():
 	}
 	return p.Leave(at)
 }
+
+// Got receives what Await would return, for a caller that waits by itself: Leave follows unless it has received.
+func (at Place) Got() <-chan Taken { return at.w.got }
 
 // Leave leaves the line. It came at the same time if ended is false.
 func (p *Poller) Leave(at Place) (got Taken, ended bool) {
