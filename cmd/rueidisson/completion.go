@@ -216,7 +216,7 @@ func scanNames(ctx context.Context, node rueidis.Client, jobs bool, is, start st
 			return names
 		}
 		for _, key := range page.Elements {
-			name, own := shownName(key, jobs)
+			name, own := shownName(key, jobs, is == "" || is == "string")
 			if own && strings.HasPrefix(name, start) {
 				names = append(names, name)
 			}
@@ -233,8 +233,8 @@ func scanNames(ctx context.Context, node rueidis.Client, jobs bool, is, start st
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // shownName returns the name of the object that a key belongs to, and whether to offer the name. It does not offer keys
-// that objects have in addition to their names, and no names that a shell cannot complete.
-func shownName(key string, jobs bool) (name string, own bool) {
+// that objects have in addition to their names, some of which are strings alone, and no names that a shell cannot complete.
+func shownName(key string, jobs, strs bool) (name string, own bool) {
 	if jobs {
 		name = strings.TrimPrefix(key, jobsKey)
 		if inner, braces := strings.CutPrefix(name, "{"); braces {
@@ -247,10 +247,15 @@ func shownName(key string, jobs bool) (name string, own bool) {
 				return "", false
 			}
 		}
-		if strings.Contains(key, ":{") && strings.HasSuffix(key, "}") { // the bucket of a key of a limiter
+		if strs && strings.Contains(key, ":{") && strings.HasSuffix(key, "}") { // the bucket of a key of a limiter
 			return "", false
 		}
 	}
-	shown := name != "" && printable(name) == name && strings.IndexFunc(name, unicode.IsSpace) < 0
+	shown := name != "" && printable(name) == name && strings.IndexFunc(name, unicode.IsSpace) < 0 &&
+		!strings.ContainsAny(name, shellActs) && !strings.ContainsRune("-~#", rune(name[0]))
 	return name, shown
 }
+
+// shellActs has what a shell acts upon. It may put a part that several names share into the line as it is, and the
+// script of the completion has the shell evaluate that line with the next TAB.
+const shellActs = "$`\"'\\();&|<>!"

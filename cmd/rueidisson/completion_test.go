@@ -84,6 +84,26 @@ func TestCompletionOfNames(t *testing.T) {
 	}
 }
 
+// TestCompletionOffersNoNameThatAShellWouldRun: bash puts what several names share into the line as it is, and evaluates
+// the line with the next TAB.
+func TestCompletionOffersNoNameThatAShellWouldRun(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, env := server.Client(t), []string{envRedis + "=redis://" + server.Addr()}
+	for _, name := range []string{
+		"$(touch${IFS}x)1", "$(touch${IFS}x)2", "`id`", "a;id", "a|id", "a&id", "a>x", "a<x", "(id)", "it's", `a"b`, `a\b`, "a!b",
+		"--redis=redis://elsewhere", "-h", "~root", "#x", "plain", "orders:{eu}",
+	} {
+		require.NoError(t, client.Do(t.Context(), client.B().Xadd().Key(name).Id("*").FieldValue().FieldValue("f", "v").Build()).Error())
+	}
+	var offers []string
+	redistest.Eventually(t, func() bool { // it gives up soon on a busy machine
+		offers, _ = completed(t, env, "stream", "info", "")
+		return len(offers) > 0
+	}, redistest.Soon, time.Millisecond)
+	assert.ElementsMatch(t, []string{"plain", "orders:{eu}"}, offers)
+}
+
 // TestCompletionIsSilentWithoutAServer, and does not wait for it.
 func TestCompletionIsSilentWithoutAServer(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *r
 func (j *job) command(path string, env []string) *exec.Cmd {
 	return &exec.Cmd{
 		Path: path, Args: j.argv, Env: env,
-		Stdin: j.stdin, Stdout: j.stdout, Stderr: j.stderr,
+		Stdin: j.stdin, Stdout: j.stdout.to, Stderr: j.stderr,
 	}
 }
 

@@ -132,6 +132,9 @@ type otherFound struct {
 
 // other reads the type and the size of a key that belongs to no known object.
 func (l *look) other(ctx context.Context, is string) (finding, error) {
+	if l.brief {
+		return &otherFound{Name: l.name, Kind: "unknown", Type: is}, nil
+	}
 	b := l.redis.B()
 	f := &otherFound{Name: l.name, Kind: "unknown", Type: is, Unit: "bytes"}
 	size := b.MemoryUsage().Key(l.name).Build()

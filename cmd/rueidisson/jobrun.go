@@ -73,7 +73,7 @@ func (w *worker) start(m *reliable.Message[jobBody]) (*child, *lastWords, error)
 	}
 	c, err := startChild(&exec.Cmd{
 		Path: w.path, Args: w.argv, Env: w.childEnv(m),
-		Stdin: strings.NewReader(m.Value.input()), Stdout: w.stdout, Stderr: theirs,
+		Stdin: strings.NewReader(m.Value.input()), Stdout: w.stdout.to, Stderr: theirs,
 		WaitDelay: lingering,
 	}, ownGroups)
 	if err != nil {

@@ -18,6 +18,7 @@ type scanning struct {
 	redis rueidis.Client
 	most  int64
 	more  bool // there are keys that were not looked at
+	told  bool // of them
 }
 
 // scanBatch is how many keys a server looks at in one call, which keeps others
@@ -79,7 +80,8 @@ func (s *scanning) pages(ctx context.Context, pattern, is string, do func(node r
 			return err
 		}
 	}
-	if s.more {
+	if s.more && !s.told {
+		s.told = true
 		s.tellMore()
 	}
 	return nil

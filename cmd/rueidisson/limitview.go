@@ -23,8 +23,8 @@ func (w *watching) view(title string) view {
 	switch {
 	case w.json:
 		return jsonView{w.tool}
-	case onTerminal(w.stdout):
-		return barView{w.stdout.(*os.File), title}
+	case onTerminal(w.stdout.to):
+		return barView{w.stdout.to.(*os.File), title}
 	}
 	return lineView{w.stdout}
 }

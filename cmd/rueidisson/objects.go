@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
@@ -84,15 +85,31 @@ are none.`, of.plural, of.hint),
 
 // listObjects shows the names of objects page by page.
 func (s *scanning) listObjects(ctx context.Context, of objectKind, pattern string) error {
-	if of.prefix != "" && pattern != "*" && !strings.Contains(pattern, "{") {
-		pattern = "{" + pattern + "}"
-	}
 	shown := map[string]bool{} // SCAN may return a key twice
-	return s.keys(ctx, of.prefix+pattern, of.is, func(keys []string) error {
+	if of.prefix == "" || pattern == "*" || strings.Contains(pattern, "{") {
+		return s.listNames(ctx, of, of.prefix+pattern, shown, func(string) bool { return true })
+	}
+	// In the key a name that has a brace stands as it is, and any other in braces.
+	for _, braced := range []bool{false, true} {
+		match := of.prefix + "{" + pattern + "}"
+		if braced {
+			match = of.prefix + pattern
+		}
+		err := s.listNames(ctx, of, match, shown, func(name string) bool { return strings.Contains(name, "{") == braced })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listNames shows the names in the keys that match, but for those that are shown.
+func (s *scanning) listNames(ctx context.Context, of objectKind, match string, shown map[string]bool, fits func(name string) bool) error {
+	return s.keys(ctx, match, of.is, func(keys []string) error {
 		var names []string
 		for _, key := range keys {
 			name := nameInKey(key, of.prefix)
-			if name != "" && !shown[name] {
+			if name != "" && !shown[name] && fits(name) {
 				names = append(names, name)
 			}
 		}
@@ -132,9 +149,6 @@ func nameInKey(key, prefix string) string {
 			return ""
 		}
 	}
-	if strings.Contains(key, ":{") && strings.HasSuffix(key, "}") { // the bucket of a key of a limiter
-		return ""
-	}
 	return key
 }
 
@@ -154,6 +168,9 @@ func (s *scanning) kindsOf(ctx context.Context, of objectKind, names []string) (
 		looks.Go(func() { // ends with its look
 			defer func() { <-slots }()
 			found, err := (&look{tool: s.tool, redis: s.redis, name: name, brief: true}).object(ctx)
+			if refused, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
+				return // a key next to the name is something else's, so this is no object
+			}
 			kinds[i], errs[i] = kindOf(found), err
 		})
 	}

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -113,4 +115,63 @@ func TestObjects(t *testing.T) {
 		require.Subset(t, lines, c.out[:2], got.out)
 	}
 	require.NoError(t, permit.Release(t.Context()))
+}
+
+// TestListsOfNamesWithBraces: a name with a hash tag is listed wherever the tag stands, and a pattern finds it.
+func TestListsOfNamesWithBraces(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	tool := func(args string) said { return runHere(t, env, strings.Fields(args)...) }
+	c, err := rueidisson.Open(server.URL())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close(t.Context())) })
+	for _, args := range []string{
+		"latch set app:{latch} 2", "sem set app:{sem} 3", "elect app:{election} -- true", "elect {t}:election -- true",
+		"elect election -- true", "limit set app --rate 5/d", "limit take app --key user", "limit take app --key 7",
+	} {
+		got := tool(args)
+		require.Zero(t, got.code, "%s: %s", args, got.errors)
+	}
+	require.NoError(t, rmap.NewListMultimap[string, string](c, "app:{multimap}").Put(t.Context(), "k", "v"))
+	_, err = queue.NewStream[string, string](c, "app:{stream}").Add(t.Context(), map[string]string{"f": "v"})
+	require.NoError(t, err)
+	for args, want := range map[string][]string{
+		"latch ls":              {"app:{latch}"},
+		"sem ls":                {"app:{sem}"},
+		"multimap ls":           {"app:{multimap}"},
+		"multimap ls app*":      {"app:{multimap}"},
+		"stream ls":             {"app:{stream}"},
+		"election ls":           {"app:{election}", "election", "{t}:election"},
+		"election ls app*":      {"app:{election}"},
+		"election ls *election": {"election", "{t}:election"},
+		"election ls *}":        {"app:{election}"},
+		"election ls {t}*":      {"{t}:election"},
+		"election ls e*":        {"election"},
+	} {
+		got := tool(args)
+		require.Zero(t, got.code, "%s: %s", args, got.errors)
+		names := strings.Fields(got.out)
+		slices.Sort(names)
+		assert.Equal(t, want, names, args)
+	}
+}
+
+// TestListsGoOnBehindAForeignKey: a name whose other keys are of another type than an object's is left out, and does not
+// end the list.
+func TestListsGoOnBehindAForeignKey(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, env := server.Client(t), []string{envRedis + "=redis://" + server.Addr()}
+	b := client.B()
+	for _, cmd := range []rueidis.Completed{
+		b.Set().Key("number").Value("5").Build(), b.Set().Key("{number}:timeout").Value("x").Build(),
+		b.Hset().Key("hash").FieldValue().FieldValue("parties", "2").FieldValue("gen", "0").Build(), b.Set().Key("{hash}:waiting").Value("x").Build(),
+	} {
+		require.NoError(t, client.Do(t.Context(), cmd).Error())
+	}
+	require.Zero(t, runHere(t, env, "sem", "set", "reports", "3").code)
+	for noun, want := range map[string]string{"sem": "reports\n", "barrier": "", "multimap": ""} {
+		assert.Equal(t, said{0, want, ""}, runHere(t, env, noun, "ls"), noun)
+	}
 }

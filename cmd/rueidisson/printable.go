@@ -55,7 +55,7 @@ func harmlessJSON(text []byte) []byte {
 
 // alone returns a value that is shown by itself: as it is, unless that goes to a terminal.
 func (t *tool) alone(text string) string {
-	if onTerminal(t.stdout) {
+	if onTerminal(t.stdout.to) {
 		return harmless(text)
 	}
 	return text

@@ -21,9 +21,10 @@ const (
 
 // tool is one run of the program.
 type tool struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            []string
+	stdin  io.Reader
+	stdout *output
+	stderr io.Writer
+	env    []string
 
 	server
 	json     bool
@@ -33,11 +34,11 @@ type tool struct {
 // run does what args say and returns the exit code. ctx ends it: a wait at
 // once, a command that runs under a lock as if the lock were lost.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	t := &tool{stdin: stdin, stdout: &output{to: stdout}, stderr: stderr, env: env}
 	root := t.rootCommand()
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(t.stdout)
 	root.SetErr(stderr)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		t.completes(root)
@@ -48,14 +49,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // finish says what went wrong and returns the exit code.
 func (t *tool) finish(at *cobra.Command, err error) int {
-	if err == nil {
+	unsaid := t.stdout.failed()
+	if err == nil && unsaid == nil {
 		return 0
 	}
 	var end *ending
-	if !errors.As(err, &end) { // cobra's own: what was typed cannot be understood
+	switch said := errors.As(err, &end); {
+	case unsaid != nil && (!said || end.code == exitRefused || end.code == exitUnavailable): // the answer is lost
+		end = &ending{code: exitUnavailable, err: unsaid}
+	case !said: // cobra's own: what was typed cannot be understood
 		end = &ending{code: exitUsage, err: err}
 	}
-	if end.code == exitUnavailable {
+	if end.code == exitUnavailable && unsaid == nil {
 		end = &ending{end.code, t.naming(end.err), end.report}
 	}
 	switch {
@@ -98,7 +103,7 @@ but no password. With --export-password it gets RUEIDISSON_PASSWORD, too.
 Exit codes:
   0    done
   64   the command line cannot be understood
-  69   the server cannot be reached, or refuses
+  69   the server cannot be reached, or refuses; standard output cannot be written
   see "rueidisson lock --help" and "rueidisson limit --help" for those of theirs`
 
 func (t *tool) rootCommand() *cobra.Command {

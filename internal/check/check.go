@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/redis/rueidis"
 
@@ -178,9 +180,9 @@ func run(ctx context.Context, o *Object) error {
 
 // ask is one command on keys.
 type ask struct {
-	Command string `json:"command"`
-	Words   []any  `json:"words"` // false stands for the key
-	On      []int  `json:"on"`    // from 1
+	Command string
+	Words   []any // false stands for the key
+	On      []int // from 1
 	channel string
 }
 
@@ -277,9 +279,49 @@ type said struct {
 
 // payload is the argument of the script.
 type payload struct {
-	Keys  []string   `json:"keys"`
-	Looks [][]string `json:"looks"`
-	Asks  []ask      `json:"asks"`
+	Keys  []string
+	Looks [][]string
+	Asks  []ask
+}
+
+// MarshalJSON keeps the bytes of names that are no UTF-8, which JSON has no way to write.
+func (p payload) MarshalJSON() ([]byte, error) {
+	type shown struct { // of an ask
+		Command string `json:"command"`
+		Words   []any  `json:"words"`
+		On      []int  `json:"on"`
+	}
+	all := struct {
+		Keys  []any   `json:"keys"`
+		Looks [][]any `json:"looks"`
+		Asks  []shown `json:"asks"`
+	}{[]any{}, [][]any{}, []shown{}}
+	for _, key := range p.Keys {
+		all.Keys = append(all.Keys, written(key))
+	}
+	for _, look := range p.Looks {
+		words := []any{}
+		for _, word := range look {
+			words = append(words, written(word))
+		}
+		all.Looks = append(all.Looks, words)
+	}
+	for _, a := range p.Asks {
+		words := []any{}
+		for _, word := range a.Words {
+			words = append(words, written(word))
+		}
+		all.Asks = append(all.Asks, shown{a.Command, words, a.On})
+	}
+	return json.Marshal(all)
+}
+
+// written returns a text that is no UTF-8 as the array of its hexadecimal digits, and anything else as it is.
+func written(word any) any {
+	if text, is := word.(string); is && !utf8.ValidString(text) {
+		return [...]string{hex.EncodeToString([]byte(text))}
+	}
+	return word
 }
 
 // ask asks the server, in one exchange for each slot.

@@ -2,7 +2,8 @@
 --
 -- KEYS[1…]  keys; none if the user may not name them: they are in ARGV[1] then
 -- ARGV[1]   JSON: keys, names; looks, read commands; asks, {command, words, indexes of keys from 1}, where a word that is
---           false stands for the key, and no indexes mean that there is none in the words
+--           false stands for the key, and no indexes mean that there is none in the words. A name or word that is no
+--           UTF-8 is an array of its hexadecimal digits
 --
 -- Returns  array  {1 if the server can say what the user may do, else 0; a command that names the user, or empty;
 --                 the type of each key; the answer to each look, as text, or empty; then by turns the number of an ask
@@ -10,6 +11,22 @@
 -- Replay   safe: it only reads
 local plan = cjson.decode(ARGV[1])
 local may = redis.acl_check_cmd
+
+-- as_bytes puts the bytes of names and words into their places.
+local function as_bytes(words)
+	for i, word in ipairs(words) do
+		if type(word) == 'table' then
+			words[i] = string.gsub(word[1], '..', function(digits) return string.char(tonumber(digits, 16)) end)
+		end
+	end
+end
+as_bytes(plan.keys)
+for _, words in ipairs(plan.looks) do
+	as_bytes(words)
+end
+for _, ask in ipairs(plan.asks) do
+	as_bytes(ask.words)
+end
 
 -- allowed is nil if the server does not know the command. Some servers want as many words as the command takes.
 local function allowed(words)
