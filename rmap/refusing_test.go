@@ -61,7 +61,7 @@ func newRefusing(t *testing.T, opts ...redistest.Option) *refusing {
 	}, soon, 5*time.Millisecond)
 	user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
 	r.e = engineOn(t, user, func(c *core.Config) {
-		c.WatchdogTimeout, c.Observer = 9*time.Second, r // a send has 1.5 s: a machine that stands still for less loses no reply
+		c.WatchdogTimeout, c.Observer = redistest.Scaled(9*time.Second), r // a send has a sixth of that: a machine that stands still for less loses no reply
 		c.Logger = slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	return r

@@ -2,7 +2,10 @@ package redistest
 
 import (
 	"context"
+	"errors"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -67,8 +70,14 @@ func newClient(t testing.TB, o rueidis.ClientOption, change ...func(*rueidis.Cli
 	for _, f := range change {
 		f(&o)
 	}
-	c, err := rueidis.NewClient(o)
-	if err != nil {
+	var c rueidis.Client
+	var err error
+	connected := func() bool { // or refused: a machine that stands still longer than a dial may take is asked again
+		c, err = rueidis.NewClient(o)
+		timeout, is := errors.AsType[net.Error](err)
+		return !is || !timeout.Timeout()
+	}
+	if InTime(connected, Soon, time.Millisecond); err != nil {
 		t.Fatalf("redistest: %v", err)
 	}
 	t.Cleanup(c.Close)
