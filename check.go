@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -77,20 +78,22 @@ func (e *CheckError) Unwrap() (all []error) {
 // each master.
 //
 // Errors: a [CheckError]; [ErrInvalidArgument], also for a nil object; [ErrWrongKind]; [ErrNotPermitted];
-// [ErrSettings]; [ErrClosed]; ctx's error and cause; Redis' and the network's.
+// [ErrSettings]; [ErrUnreached], with the address of a server that has not answered; [ErrClosed]; ctx's error and cause; Redis'
+// and the network's.
 func (c *Client) Check(ctx context.Context, objects ...Checker) error {
 	if err := object.Usable(ctx, c.e, nil); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	found := &CheckError{
-		Objects: check.Parallel(len(objects), func(i int) error {
-			if v := reflect.ValueOf(objects[i]); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-				return fmt.Errorf("check: %w: object %d of %d is nil", ErrInvalidArgument, i+1, len(objects))
-			}
-			return objects[i].Check(ctx)
-		}),
-		Settings: c.e.CheckSettings(ctx),
-	}
+	found := &CheckError{}
+	var settings sync.WaitGroup
+	settings.Go(func() { found.Settings = c.e.CheckSettings(ctx) }) // at the same time: silent objects leave it none
+	found.Objects = check.Parallel(len(objects), func(i int) error {
+		if v := reflect.ValueOf(objects[i]); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("check: %w: object %d of %d is nil", ErrInvalidArgument, i+1, len(objects))
+		}
+		return objects[i].Check(ctx)
+	})
+	settings.Wait()
 	if len(found.Unwrap()) == 0 {
 		return nil
 	}

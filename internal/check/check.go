@@ -174,7 +174,10 @@ func run(ctx context.Context, o *Object) error {
 		add(p.needs())
 		return nil
 	}
-	_, err := send.Reading(o.Engine.Sender, ctx, func() (struct{}, error) { return struct{}{}, p.ask(ctx) })
+	_, err, answered := send.Await(o.Engine.Sender, ctx, 0, func() (struct{}, error) { return struct{}{}, p.ask(ctx) })
+	if !answered {
+		err = p.question.Left(ctx, err)
+	}
 	return err
 }
 
@@ -188,8 +191,9 @@ type ask struct {
 
 // plan lists the questions about an object.
 type plan struct {
-	o    *Object
-	asks []ask
+	o        *Object
+	asks     []ask
+	question send.Question
 }
 
 func planOf(o *Object) *plan {
@@ -417,16 +421,22 @@ func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, e
 		return got, err
 	}
 	e := p.o.Engine
-	answer, err := e.Run(ctx, checkScript, keys, []string{string(text)})
+	node := ""
+	if len(keys) > 0 || !e.Cluster() {
+		node = e.Node(strings.Join(keys[:min(1, len(keys))], ""))
+	}
+	answered := p.question.Asks(node)
+	answer, err := e.RunTold(ctx, send.OnlyReads(checkScript), keys, []string{string(text)}, p.question.Failed)
 	if denied(err) && !strings.Contains(err.Error(), "'eval") {
-		answer, err = e.Run(ctx, unnamed{checkScript}, keys, []string{string(text)})
+		answer, err = e.RunTold(ctx, send.OnlyReads(unnamed{checkScript}), keys, []string{string(text)}, p.question.Failed)
 	}
 	switch {
 	case denied(err):
 		return got, fmt.Errorf("%w: no script can be run, which every object needs: %w", core.ErrNotPermitted, err)
 	case err != nil:
-		return got, err
+		return got, p.question.Ended(ctx, node, err)
 	}
+	answered()
 	return read(answer)
 }
 

@@ -32,26 +32,32 @@ func (s *Sender) learnEvictions(ctx context.Context, info string) {
 	s.Spawn(func() {
 		ctx, cancel := context.WithTimeout(s.Base(), time.Second)
 		defer cancel()
-		policies, _ := s.askPolicies(ctx)
+		policies, _ := s.askPolicies(ctx, new(Question))
 		s.noteEvictions(policies)
 	})
 }
 
 // askPolicies asks every master of a cluster.
-func (s *Sender) askPolicies(ctx context.Context) (map[string]string, error) {
+func (s *Sender) askPolicies(ctx context.Context, q *Question) (map[string]string, error) {
 	var mu sync.Mutex
 	var silent []error
 	var asking sync.WaitGroup
 	policies := map[string]string{}
 	for _, node := range s.Topo.masters() {
 		asking.Go(func() {
+			answered := q.Asks(node)
 			c := s.Topo.Reach(node)
 			info, err := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
 			policy := policyOf(ctx, c, info)
+			if err = unanswered(err); err == nil {
+				answered()
+			} else {
+				err = q.Ended(context.Background(), node, err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			policies[node] = policy
-			silent = append(silent, unanswered(err))
+			silent = append(silent, err)
 		})
 	}
 	asking.Wait()

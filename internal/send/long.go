@@ -74,6 +74,7 @@ type transfer struct {
 	late   bool            // the last reply did not come in time
 	silent bool            // the server did not answer a small question either
 	single bool            // it is sent once
+	pure   bool            // it changes nothing, whatever its length
 	closed bool            // the client of its node was closed: it is sent by the client of all nodes
 	full   int             // sends that a server without memory refuses; 0: as many as of other refusals
 	tell   func(why error) // is called at each failed send, if there is one
@@ -100,6 +101,9 @@ func transferOf(op Operation, keys, args []string) (Operation, transfer) {
 	}
 	if s, is := op.(*sized); is {
 		t.by, op = s.by, s.Operation
+	}
+	if o, is := op.(onlyReads); is {
+		t.pure, op = true, o.Operation
 	}
 	t.single = !op.Repeatable()
 	return op, t
@@ -137,7 +141,7 @@ func (t *transfer) forgotten(took, send, memory time.Duration) bool {
 }
 
 // reads reports whether what is sent changes nothing.
-func (t *transfer) reads() bool { return t.by != nil && !t.by.Writes }
+func (t *transfer) reads() bool { return t.pure || t.by != nil && !t.by.Writes }
 
 // room returns the time of the next try: send is that of a small one.
 func (t *transfer) room(send time.Duration) time.Duration {

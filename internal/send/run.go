@@ -64,7 +64,7 @@ func NoMigrationRetry(op Operation) Operation { return noMigrationRetry{op} }
 // sent again: a cleanup task is repeated as a whole.
 //
 // An error wraps ErrOutcomeUnknown if the operation may have run, unless that is Sized and only
-// reads.
+// reads, or one of [OnlyReads].
 func (s *Sender) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
 	return s.run(ctx, op, keys, args, 0, nil)
 }

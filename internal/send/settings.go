@@ -14,21 +14,33 @@ import (
 // CheckSettings asks the server again for what [Sender.Start] logs, and returns it as errors that wrap
 // [core.ErrSettings]. What the user may not see is not said. A server that does not answer is an error, too.
 func (s *Sender) CheckSettings(ctx context.Context) error {
-	_, err := Reading(s, ctx, func() (struct{}, error) { return struct{}{}, s.settings(s.Bounded(ctx)) })
+	var q Question
+	_, err, answered := Await(s, ctx, 0, func() (struct{}, error) { return struct{}{}, s.settings(s.Bounded(ctx), &q) })
+	if !answered {
+		err = q.Left(ctx, err)
+	}
 	if err != nil && !errors.Is(err, core.ErrSettings) {
 		err = fmt.Errorf("check settings: %w", err)
 	}
 	return err
 }
 
-func (s *Sender) settings(ctx context.Context) error {
+func (s *Sender) settings(ctx context.Context, q *Question) error {
 	policies, info, err := map[string]string{}, "", error(nil)
 	if s.Cluster() {
-		policies, err = s.askPolicies(ctx)
-	} else if info, err = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString(); unanswered(err) == nil {
-		policies[""] = policyOf(ctx, s.Redis, info)
+		policies, err = s.askPolicies(ctx, q)
+	} else {
+		node := s.Topo.current()
+		answered := q.Asks(node)
+		info, err = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString()
+		if err = unanswered(err); err == nil {
+			policies[""] = policyOf(ctx, s.Redis, info)
+			answered()
+		} else {
+			err = q.Ended(context.Background(), node, err)
+		}
 	}
-	if err = unanswered(err); err != nil {
+	if err != nil {
 		return err
 	}
 	var all []error

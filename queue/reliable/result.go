@@ -46,7 +46,12 @@ func (q *Queue[T]) Result(ctx context.Context, id int64) ([]byte, error) {
 }
 
 func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
+	l := q.h.ears.Get(q.of.key)
+	defer q.h.ears.Put(q.of.key, l)
 	text, err := q.h.results.Do(ctx, q.of.key, asking{q.of, id})
+	if err != nil && ctx.Err() != nil {
+		return nil, l.outage.Because(q.h.e.Sender, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +73,8 @@ func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
 // A message that was buried is [ErrBuried], and one that was removed or has expired
 // [ErrNotFound], as soon as that is told; one that was acknowledged without a result is
 // [ErrNotFound] at the next look, and so is one whose result is kept no more.
-// Otherwise the errors are those of [Queue.Result], without [ErrPending].
+// Otherwise the errors are those of [Queue.Result], without [ErrPending]; with rueidisson.ErrUnreached if the wait ended
+// while the server was not reached.
 func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
 	var text []byte
@@ -86,7 +92,12 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	l.waiting[id] = append(l.waiting[id], news)
 	l.mu.Unlock()
 	defer l.leave(id, news)
-	if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
+	switch err := l.subscribe(ctx, q.h.e, q.of.done); {
+	case err != nil && q.h.e.Open() != nil:
+		return nil, err
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, send.Unanswered(ctx, err)
+	case err != nil && ctx.Err() != nil:
 		return nil, err
 	}
 	var failing time.Time
@@ -94,6 +105,9 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	for {
 		text, err := q.result(ctx, id)
 		if err != nil && ctx.Err() != nil {
+			if errors.Is(err, send.ErrUnreached) {
+				return nil, err
+			}
 			return nil, send.Unanswered(ctx, failure)
 		}
 		failure = err
@@ -149,10 +163,13 @@ func (h *hub) someResults(batch []*resultCall) (left []*resultCall, err error) {
 		ids[i] = decimal(c.Ask.id)
 		on = append(on, keys.ReliableResult(of.key, ids[i]))
 	}
-	got, err := h.e.Run(context.Background(), asksAfter, on, ids)
+	l := h.ears.Get(of.key) // it stays for who comes while the server does not answer
+	defer h.ears.Put(of.key, l)
+	got, err := h.e.RunTold(context.Background(), asksAfter, on, ids, func(why error) { l.outage.Failed(h.e.Sender, why) })
 	if err != nil {
 		return nil, err
 	}
+	l.outage.Answered()
 	all, err := got.AsStrSlice()
 	if err != nil || len(all) != len(batch) || all[0] == "l" {
 		return nil, errAnswer
@@ -173,6 +190,7 @@ func (h *hub) someResults(batch []*resultCall) (left []*resultCall, err error) {
 // listening is all of a client who await results of one queue.
 type listening struct {
 	places.Entry
+	outage send.Outage // of those who look for results
 
 	mu      sync.Mutex
 	waiting map[int64][]chan struct{}

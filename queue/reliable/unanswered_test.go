@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -27,4 +28,35 @@ func TestWaitIsNotToldOfAFormerOutage(t *testing.T) {
 		require.NotErrorIs(t, c.unanswered(ctx), send.ErrUnreached)
 		require.ErrorIs(t, c.unanswered(ctx), context.Canceled)
 	})
+}
+
+// TestAwaitThatEndsInAnOutageNamesIt, whether the server refuses connections or is silent.
+// A wait whose look is behind that of an earlier one is told, too.
+func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
+	t.Parallel()
+	client, proxy := redistest.ThroughProxy(t, redistest.Shared(t))
+	r := rigOn(t, client)
+	id := r.adds("a", WithDelay(time.Hour))
+	awaits := func(within time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		_, err := r.Await(ctx, id)
+		return err
+	}
+	require.NotErrorIs(t, awaits(time.Second), send.ErrUnreached, "the server answers")
+	proxy.Refuse()
+	proxy.CutAll()
+	for range 2 {
+		err := awaits(time.Second)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, send.ErrUnreached)
+		require.ErrorContains(t, err, proxy.Addr())
+	}
+	proxy.Accept()
+	redistest.Eventually(t, func() bool { _, err := r.Stats(t.Context()); return err == nil }, soon, 10*time.Millisecond)
+	proxy.BlackHole()
+	err := awaits(time.Second)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, send.ErrUnreached)
+	proxy.Restore()
 }
