@@ -85,7 +85,7 @@ func TestCheckOnAClusterNamesTheMasterThatIsAway(t *testing.T) {
 	}
 	master.Pause()
 	defer master.Resume()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(2*time.Second))
 	defer cancel()
 	err := c.Check(ctx, c.Lock("a"), c.Lock(other))
 	saysUnreached(t, err, master.Addr(), 2)

@@ -64,6 +64,7 @@ var (
 
 	// ErrUnreached is wrapped by the error of a wait that has ended while the server was
 	// not reached, or refused to answer. The error wraps the last failure, too. That nothing came, or that a
-	// lock was not acquired, is not the server's answer then. So is the error of a check that a server has not answered.
+	// lock was not acquired, is not the server's answer then. The error of a check wraps it where a server has not
+	// answered.
 	ErrUnreached = send.ErrUnreached
 )

@@ -165,7 +165,7 @@ func (l *takers) hand(p *poller.Poller, key string) {
 }
 
 // await waits in the poller for the first of the line. The reason for which it was not served comes back when it
-// leaves, in one step: a caller behind it that ends at the same time is told.
+// leaves, in one step: another caller that ends at the same time is told.
 func (l *takers) await(ctx context.Context, closing <-chan struct{}, p *poller.Poller, at poller.Place) (got poller.Taken, ended bool) {
 	select {
 	case got = <-at.Got():

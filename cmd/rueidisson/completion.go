@@ -233,7 +233,8 @@ func scanNames(ctx context.Context, node rueidis.Client, jobs bool, is, start st
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // shownName returns the name of the object that a key belongs to, and whether to offer the name. It does not offer keys
-// that objects have in addition to their names, some of which are strings alone, and no names that a shell cannot complete.
+// that objects have in addition to their names, and no names that a shell cannot complete. A bucket of a limiter is looked
+// for in strings alone.
 func shownName(key string, jobs, strs bool) (name string, own bool) {
 	if jobs {
 		name = strings.TrimPrefix(key, jobsKey)

@@ -103,7 +103,7 @@ func (s *scanning) listObjects(ctx context.Context, of objectKind, pattern strin
 	return nil
 }
 
-// listNames shows the names in the keys that match, but for those that are shown.
+// listNames shows the names in the keys that match, except those that are shown already.
 func (s *scanning) listNames(ctx context.Context, of objectKind, match string, shown map[string]bool, fits func(name string) bool) error {
 	return s.keys(ctx, match, of.is, func(keys []string) error {
 		var names []string
