@@ -22,6 +22,7 @@ import (
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -382,20 +383,20 @@ var checkedKinds = map[string]checked{
 	},
 	"list multimap": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewListMultimap[string, int](c, name)
+			return multimap.NewList[string, int](c, name)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			m := rmap.NewListMultimap[string, int](c, name)
+			m := multimap.NewList[string, int](c, name)
 			u.do(m.PutAll(u.ctx, "k", 1, 2), last(m.Get(u.ctx, "k")), last(m.Range(u.ctx, "k", 0, 1)), last(m.Replace(u.ctx, "k", 3)), last(m.RemoveAll(u.ctx, "k")), last(m.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
 	},
 	"set multimap": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewSetMultimap[string, int](c, name)
+			return multimap.NewSet[string, int](c, name)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			m := rmap.NewSetMultimap[string, int](c, name)
+			m := multimap.NewSet[string, int](c, name)
 			u.do(last(m.PutAll(u.ctx, "k", 1, 2)), last(m.Get(u.ctx, "k")), last(m.Replace(u.ctx, "k", 3)), last(m.RemoveAll(u.ctx, "k")), last(m.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},

@@ -20,6 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -50,6 +51,10 @@ var named = map[string]map[string]error{
 	"multilock": {
 		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
 		"invalid_argument": multilock.ErrInvalidArgument, "outcome_unknown": multilock.ErrOutcomeUnknown, "closed": multilock.ErrClosed,
+	},
+	"multimap": {
+		"invalid_argument": multimap.ErrInvalidArgument, "outcome_unknown": multimap.ErrOutcomeUnknown, "slot_moving": multimap.ErrSlotMoving,
+		"decode": multimap.ErrDecode, "wrong_kind": multimap.ErrWrongKind, "closed": multimap.ErrClosed,
 	},
 	"queue": {
 		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "invalid_argument": queue.ErrInvalidArgument,

@@ -71,12 +71,16 @@ var layers = map[string]layer{
 	"internal/busy":                  testHelp,
 	"internal/embedded":              testHelp,
 	"internal/enginetest":            testHelp,
+	"internal/entrycodec":            shared,
+	"internal/fieldttl":              shared,
+	"internal/hashscan":              shared,
 	"internal/locktest":              testHelp,
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
 	"internal/proc":                  testHelp,
 	"internal/redistest":             testHelp,
 	"internal/repo":                  testHelp,
+	"internal/sweep":                 shared,
 	"internal/testrun":               testHelp,
 }
 
@@ -137,7 +141,7 @@ func forbidden(from, to string) string {
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
-	case from == "rmap" && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
+	case (from == "rmap" || from == "multimap") && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
 		return ""
 	case from == "election" && to == "fairlock": // which it is made of
 		return ""
@@ -300,6 +304,11 @@ func TestTheLayersForbid(t *testing.T) {
 		{"rmap", "lock", true},
 		{"rmap", "fairlock", true},
 		{"rmap", "queue", false},
+		{"multimap", "lock", true},
+		{"multimap", "latch", true},
+		{"multimap", "internal/hashscan", true},
+		{"multimap", "rmap", false},
+		{"rmap", "multimap", false},
 		{"lock", "rmap", false},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},
@@ -352,6 +361,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"queue", "internal/attempts", true},
 		{"internal/attempts", "internal/locking", true},
 		{"internal/attempts", "queue", false},
+		{"internal/hashscan", "internal/locking", true},
+		{"internal/hashscan", "internal/object", false},
+		{"internal/sweep", "rmap", false},
 		{"internal/locking", "internal/attempts", false},
 		{"internal/locktest", "lock", true},
 		{"internal/redistest", "internal/embedded", true},

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -15,18 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // kinds are the multimaps, by what they have in common.
-var kinds = map[string]func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string]{
-	"list": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
-		return &NewListMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
+var kinds = map[string]func(e *locking.Engine, name string, opts ...Option) *multi[string, string]{
+	"list": func(e *locking.Engine, name string, opts ...Option) *multi[string, string] {
+		return &NewList[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
 	},
-	"set": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
-		return &NewSetMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
+	"set": func(e *locking.Engine, name string, opts ...Option) *multi[string, string] {
+		return &NewSet[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
 	},
 }
 
@@ -44,7 +45,7 @@ func onKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, kind stri
 }
 
 // multiOn is a multimap that goes with the test.
-func multiOn(t testing.TB, kind string, e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
+func multiOn(t testing.TB, kind string, e *locking.Engine, name string, opts ...Option) *multi[string, string] {
 	t.Helper()
 	g := kinds[kind](e, name, opts...)
 	t.Cleanup(func() { _, _ = g.clear(context.Background(), "delete") })
@@ -59,8 +60,8 @@ type multiWorld struct {
 	g    *multi[string, string]
 	own  string
 	know map[string][]string
-	ends map[string]int64 // of some of them
-	at   *handClock       // nil: time stands still
+	ends map[string]int64  // of some of them
+	at   *enginetest.Clock // nil: time stands still
 }
 
 func (w *multiWorld) key() string   { return fmt.Sprint(w.own, w.rnd.IntN(4)) }
@@ -204,7 +205,7 @@ var multiSteps = []func(ctx context.Context, w *multiWorld){
 		if w.at == nil {
 			return
 		}
-		w.at.forward(time.Duration(w.rnd.IntN(30)) * time.Millisecond)
+		w.at.Forward(time.Duration(w.rnd.IntN(30)) * time.Millisecond)
 		for k, end := range w.ends {
 			if end <= w.at.Now().UnixMilli() {
 				w.forget(k)
@@ -245,7 +246,7 @@ func TestModelOfAMultimap(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
-		for name, opts := range map[string][]MultimapOption{"plain": nil, "with ids": {WithRequestIDs()}} {
+		for name, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}} {
 			name := redistest.Name(t) + name
 			var all sync.WaitGroup
 			for client := range 2 {
@@ -268,9 +269,9 @@ func TestModelOfAMultimapWhoseKeysEnd(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
-		for name, opts := range map[string][]MultimapOption{"plain": nil, "with ids": {WithRequestIDs()}} {
-			at := newHandClock()
-			g := multiOn(t, kind, engineOn(t, raw, at.on), redistest.Name(t)+name, opts...)
+		for name, opts := range map[string][]Option{"plain": nil, "with ids": {WithRequestIDs()}} {
+			at := enginetest.NewClock()
+			g := multiOn(t, kind, engineOn(t, raw, at.To), redistest.Name(t)+name, opts...)
 			w := &multiWorld{t, rand.New(rand.NewPCG(seed, 1)), g, "k", map[string][]string{}, map[string]int64{}, at}
 			w.run(rounds(t, 500, 50_000))
 			_, err := g.clear(t.Context(), "delete")
@@ -287,7 +288,7 @@ func (w *multiWorld) nothingLeft() {
 	for i := range 4 {
 		all = append(all, keys.Values(w.g.names.index, fmt.Sprint(w.own, i)))
 	}
-	n, err := w.g.m.h.e.Redis.Do(w.t.Context(), w.g.m.h.e.Redis.B().Exists().Key(all...).Build()).AsInt64()
+	n, err := w.g.e.Redis.Do(w.t.Context(), w.g.e.Redis.B().Exists().Key(all...).Build()).AsInt64()
 	require.NoError(w.t, err)
 	require.Zero(w.t, n)
 }

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -9,9 +9,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 // Len returns how many values all keys have together. It walks the keys: one that is added
@@ -21,7 +23,7 @@ import (
 func (m *multi[K, V]) Len(ctx context.Context) (n int64, err error) {
 	for p, err := range m.pages(ctx, nil) {
 		if err != nil {
-			return 0, m.m.failed("count", err)
+			return 0, m.failed("count", err)
 		}
 		for _, values := range p.counts {
 			n += max(values, 0)
@@ -30,23 +32,23 @@ func (m *multi[K, V]) Len(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Keys walks the keys, in no order, as [Map.All] walks entries: what is there
-// throughout comes at least once. Cost: HSCAN and a script call for each 500 keys.
+// Keys walks the keys, in no order, what is there throughout comes at least once,
+// perhaps twice. If the multimap moves to another server meanwhile, the walk begins anew there. Cost: HSCAN and a script call for each 500 keys.
 // Errors: as Get. Source: RMultimap.keySet.
 func (m *multi[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		for p, err := range m.pages(ctx, opts) {
 			if err != nil {
 				var none K
-				yield(none, m.m.failed("walk", err))
+				yield(none, m.failed("walk", err))
 				return
 			}
 			for i, field := range p.fields {
 				if p.counts[i] <= 0 {
 					continue
 				}
-				k, err := m.m.decodeKey(field)
-				if !yield(k, m.m.failed("walk", err)) {
+				k, err := m.codecs.DecodeKey(field)
+				if !yield(k, m.failed("walk", err)) {
 					return
 				}
 			}
@@ -61,8 +63,8 @@ func (m *multi[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K,
 // a script call for each answer. Source: RMultimap.entries.
 func (m *multi[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		at := reached{next: "0", keys: 1, page: scanPage{passed: 1}}
-		c, _ := m.m.scanning(ctx, opts) // fields returns the error
+		at := reached{next: "0", keys: 1, page: hashscan.Page{Passed: 1}}
+		c, _ := m.scanning(ctx, opts) // fields returns the error
 		for fields, err := range m.fields(ctx, opts) {
 			for err == nil && len(fields) > 0 {
 				var values [][]string
@@ -77,7 +79,7 @@ func (m *multi[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Ent
 				fields = fields[at.done:]
 			}
 			if err != nil {
-				yield(Entry[K, V]{}, m.m.failed("walk", err))
+				yield(Entry[K, V]{}, m.failed("walk", err))
 				return
 			}
 		}
@@ -105,22 +107,60 @@ func (m *multi[K, V]) pages(ctx context.Context, opts []ScanOption) iter.Seq2[pa
 	}
 }
 
-// fields yields the keys as they are in the hash, as they are there.
+// scanning returns what options say of a walk, if the handle can be used.
+func (m *multi[K, V]) scanning(ctx context.Context, opts []ScanOption) (hashscan.Config, error) {
+	c := hashscan.Config{Page: hashscan.DefaultPage}
+	if err := m.usable(ctx); err != nil {
+		return c, err
+	}
+	if err := object.Apply(&c, opts, ScanOption.applyScan); err != nil {
+		return c, err
+	}
+	return c, c.Check(codec.IsText(m.codecs.Keys))
+}
+
+// page reads a page of the index: fields, each with its value after it.
+func (m *multi[K, V]) page(ctx context.Context, a hashscan.Ask) (hashscan.Page, error) {
+	if err := m.usable(ctx); err != nil {
+		return hashscan.Page{}, err
+	}
+	return send.Reading(m.e.Sender, ctx, func() (hashscan.Page, error) {
+		p, err := hashscan.Read(ctx, m.e, m.names.index, a, true)
+		for i := 0; i < len(p.Left) && err == nil; i++ {
+			var text string
+			var there bool
+			if text, there, err = send.Text(m.e.Run(ctx, hget, []string{m.names.index}, p.Left[i:i+1])); there {
+				p.Texts = append(p.Texts, p.Left[i], text)
+				p.Bytes += int64(len(text))
+			}
+		}
+		return p, err
+	})
+}
+
+// fields yields the keys as they are in the hash, some at a time.
 func (m *multi[K, V]) fields(ctx context.Context, opts []ScanOption) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		c, err := m.m.scanning(ctx, opts)
-		for w := begin(); err == nil; {
-			var pairs []pair
-			if w, pairs, err = m.m.step(ctx, m.m.store, w, c); err != nil {
+		c, err := m.scanning(ctx, opts)
+		for w := hashscan.Begin(); err == nil; {
+			var texts []string
+			w, err = w.Step(c, func(a hashscan.Ask) (hashscan.Page, error) {
+				p, err := m.page(ctx, a)
+				texts = p.Texts
+				return p, err
+			}, func() (string, error) {
+				return send.Reading(m.e.Sender, ctx, func() (string, error) { return hashscan.Server(ctx, m.e, m.names.index) })
+			})
+			if err != nil {
 				break
 			}
-			for some := range slices.Chunk(pairs, min(c.page, mostKeys)) {
+			for some := range slices.Chunk(texts, 2*min(c.Page, mostKeys)) {
 				fields, err := ownFields(some)
 				if !yield(fields, err) || err != nil {
 					return
 				}
 			}
-			if w.cursor == "0" {
+			if w.Over() {
 				return
 			}
 		}
@@ -128,39 +168,39 @@ func (m *multi[K, V]) fields(ctx context.Context, opts []ScanOption) iter.Seq2[[
 	}
 }
 
-// ownFields returns the keys of fields. One whose value is not the id of its key is
-// not a multimap's.
-func ownFields(pairs []pair) ([]string, error) {
-	fields := make([]string, len(pairs))
-	for i, p := range pairs {
-		if p.value.text != keys.GroupField(p.key) {
-			return nil, fmt.Errorf("%w: a hash that is no multimap, since the field %s has no id", ErrWrongKind, quoted(p.key))
+// ownFields returns the keys of pairs of a field and its value. A field whose value is not the id of its key is
+// no key of a multimap.
+func ownFields(pairs []string) ([]string, error) {
+	fields := make([]string, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != keys.GroupField(pairs[i]) {
+			return nil, fmt.Errorf("%w: a hash that is no multimap, since the field %s has no id", ErrWrongKind, object.Quoted(pairs[i]))
 		}
-		fields[i] = p.key
+		fields = append(fields, pairs[i])
 	}
 	return fields, nil
 }
 
 // reached is how far a walk has come in the values of some keys.
 type reached struct {
-	done   int      // keys that are through
-	keys   int      // that the next page is about, at most
-	next   string   // where to go on in the next key; "0": from the start
-	last   string   // what is known of the value before that place
-	server string   // that gave it, of a set
-	page   scanPage // what was read, for the size of the next
+	done   int           // keys that are through
+	keys   int           // that the next page is about, at most
+	next   string        // where to go on in the next key; "0": from the start
+	last   string        // what is known of the value before that place
+	server string        // that gave it, of a set
+	page   hashscan.Page // what was read, for the size of the next
 }
 
 // valuesFrom returns the next values of keys, about as many as an answer takes. A key whose
 // values fit in one is read at one moment.
-func (m *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []string, c scanConfig) (reached, [][]string, error) {
+func (m *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []string, c hashscan.Config) (reached, [][]string, error) {
 	some, count := fields[:min(len(fields), at.keys)], 1 // where nothing is known of the values
-	if at.page.passed > 0 {
-		count = at.page.count(c)
+	if at.page.Passed > 0 {
+		count = at.page.Count(c)
 	}
-	args := []string{m.now(), m.names.kind, at.next, at.last, decimal(int64(count)), decimal(int64(c.page)), decimal(mostPageBytes), at.server}
-	parts, err := reading(ctx, m.m.h, func() ([]rueidis.RedisMessage, error) {
-		got, err := m.m.h.e.Run(ctx, at.page.expecting(pageValues), m.names.of(some...), append(args, some...))
+	args := []string{m.now(), m.names.kind, at.next, at.last, decimal(int64(count)), decimal(int64(c.Page)), decimal(hashscan.MostBytes), at.server}
+	parts, err := send.Reading(m.e.Sender, ctx, func() ([]rueidis.RedisMessage, error) {
+		got, err := m.e.Run(ctx, at.page.Expecting(readPage), m.names.of(some...), append(args, some...))
 		if err != nil {
 			return nil, err
 		}
@@ -177,13 +217,13 @@ func (m *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []strin
 	done, failed[0] = parts[0].AsInt64()
 	next := reached{}
 	next.next, failed[1] = parts[1].ToString()
-	next.page.passed, failed[2] = parts[2].AsInt64()
-	next.page.bytes, failed[3] = parts[3].AsInt64()
+	next.page.Passed, failed[2] = parts[2].AsInt64()
+	next.page.Bytes, failed[3] = parts[3].AsInt64()
 	next.server, failed[4] = parts[4].ToString()
 	if err := errors.Join(failed[:]...); err != nil {
 		return at, nil, err
 	}
-	next.done, next.keys = int(done), mostGrowth*max(int(done), 1)
+	next.done, next.keys = int(done), hashscan.MostGrowth*max(int(done), 1)
 	values := make([][]string, len(parts)-5)
 	for i := range values {
 		if values[i], err = parts[5+i].AsStrSlice(); err != nil {
@@ -200,8 +240,12 @@ func (m *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []strin
 // yieldAll yields the values of one key.
 func (m *multi[K, V]) yieldAll(field string, texts []string, yield func(Entry[K, V], error) bool) bool {
 	for _, text := range texts {
-		e, err := m.m.decodeEntry(pair{key: field, value: value{text: text, there: true}})
-		if !yield(e, m.m.failed("walk", err)) {
+		k, err := m.codecs.DecodeKey(field)
+		e := Entry[K, V]{Key: k}
+		if err == nil {
+			e.Value, err = m.codecs.DecodeValue(field, text)
+		}
+		if !yield(e, m.failed("walk", err)) {
 			return false
 		}
 	}
@@ -226,19 +270,19 @@ func (m *multi[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[
 // Cost: HSCAN and a script call for each 500 keys, and one more for each 500 keys or 10,000 values. The server goes
 // through a whole list at a time. Errors: as Count. Source: RMultimap.containsValue.
 func (m *multi[K, V]) HasValue(ctx context.Context, v V) (has bool, err error) {
-	if err = m.m.usable(ctx); err != nil {
-		return false, m.m.failed("look for a value in", err)
+	if err = m.usable(ctx); err != nil {
+		return false, m.failed("look for a value in", err)
 	}
-	text, err := m.m.encodeValue(v)
+	text, err := m.codecs.Value(v)
 	if err != nil {
-		return false, m.m.failed("look for a value in", err)
+		return false, m.failed("look for a value in", err)
 	}
 	for fields, err := range m.fields(ctx, nil) {
 		if err == nil {
 			has, err = m.anyHas(ctx, fields, text)
 		}
 		if err != nil || has {
-			return has, m.m.failed("look for a value in", err)
+			return has, m.failed("look for a value in", err)
 		}
 	}
 	return false, nil
@@ -260,8 +304,8 @@ func (m *multi[K, V]) anyHas(ctx context.Context, fields []string, text string) 
 			values += counts[n]
 			n++
 		}
-		has, err = reading(ctx, m.m.h, func() (bool, error) {
-			return send.Yes(m.look(ctx, multimap.HasAny, fields[:n], text))
+		has, err = send.Reading(m.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(m.look(ctx, hasAnyScript, fields[:n], text))
 		})
 		fields, counts = fields[n:], counts[n:]
 	}

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ func TestAMultimapThatGoesBeforeItsKeysAreWalked(t *testing.T) {
 		}, soon, 10*time.Millisecond)
 		_, err = g.put(ctx, "0", "v")
 		require.NoError(t, err)
-		left, err := g.m.remaining(ctx)
+		left, err := g.Remaining(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, -1, left, "a new one stays")
 	})
@@ -70,14 +70,14 @@ func TestAKeyThatIsPutWhileTheWholeIsToldItsTime(t *testing.T) {
 	t.Parallel()
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
 		r := redistest.RecordScripts(t, raw)
-		r.Learn(expireScript.Body())
+		r.Learn(expireWholeScript.Body())
 		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, r), redistest.Name(t))
-		other := multiOn(t, kind, engineOn(t, raw), g.m.key)
+		other := multiOn(t, kind, engineOn(t, raw), g.names.index)
 		_, err := g.put(ctx, "k", "v")
 		require.NoError(t, err)
 		late, n := []string{"k"}, 0
 		r.Around(func(script string) {
-			if script == "expire.lua" { // about the whole, before or behind a walk
+			if script == "expire_whole.lua" { // about the whole, before or behind a walk
 				n++
 				late = append(late, strconv.Itoa(n))
 				_, err := other.put(ctx, strconv.Itoa(n), "v")

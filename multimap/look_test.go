@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 func TestMultimapTTLValuesAndHasValue(t *testing.T) {
 	t.Parallel()
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
-		at, ctx := newHandClock(), t.Context()
-		g := multiOn(t, kind, engineOn(t, raw, at.on), redistest.Name(t))
+		at, ctx := enginetest.NewClock(), t.Context()
+		g := multiOn(t, kind, engineOn(t, raw, at.To), redistest.Name(t))
 		lasts := func(k string, want time.Duration) {
 			t.Helper()
 			left, err := g.TTL(ctx, k)
@@ -56,7 +56,7 @@ func TestMultimapTTLValuesAndHasValue(t *testing.T) {
 		has("2", true)
 		has("3", false)
 		values("1", "1", "2")
-		at.forward(time.Minute)
+		at.Forward(time.Minute)
 		lasts("b", 0)
 		has("2", false)
 		values("1", "1")
@@ -83,8 +83,8 @@ func TestMultimapTTLThatTheServerKeeps(t *testing.T) {
 func TestListMultimapRangeIsAPartOfOneList(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		at, ctx := newHandClock(), t.Context()
-		m := NewListMultimap[string, int](engineOn(t, raw, at.on), redistest.Name(t), WithCodec(codec.Text))
+		at, ctx := enginetest.NewClock(), t.Context()
+		m := NewList[string, int](engineOn(t, raw, at.To), redistest.Name(t), WithCodec(codec.Text))
 		t.Cleanup(func() { _, _ = m.Delete(context.Background()) })
 		require.NoError(t, m.PutAll(ctx, "k", 0, 1, 2, 3, 4))
 		for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestListMultimapRangeIsAPartOfOneList(t *testing.T) {
 		require.Empty(t, got)
 		_, err = m.Expire(ctx, "k", time.Minute)
 		require.NoError(t, err)
-		at.forward(time.Minute)
+		at.Forward(time.Minute)
 		got, err = m.Range(ctx, "k", 0, -1)
 		require.NoError(t, err)
 		require.Empty(t, got, "it has ended")
@@ -111,7 +111,7 @@ func TestListMultimapRangeIsAPartOfOneList(t *testing.T) {
 func TestListMultimapHasValueLooksAtFewLongListsAtATime(t *testing.T) {
 	t.Parallel()
 	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
-	r.Learn(multimap.HasAny.Body())
+	r.Learn(hasAnyScript.Body())
 	for kind, calls := range map[string]int{"list": 3, "set": 1} {
 		g, ctx := multiOn(t, kind, engineOn(t, r), redistest.Name(t)), t.Context()
 		const lists, long = 25, 1000

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap"
 )
 
 // errorOf drops what an operation returns beside its error.
@@ -22,7 +23,7 @@ func TestMultimapOfAMapsNameChangesNothing(t *testing.T) {
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
 		ctx, e := t.Context(), engineOn(t, raw)
 		g := kinds[kind](e, named(t, raw))
-		m := New[string, string](e, g.m.name, WithCodec(codec.Text))
+		m := rmap.New[string, string](e, g.name, rmap.WithCodec(codec.Text))
 		entries := map[string]string{"k": "v", "id": keys.GroupField("another key")}
 		for i := range 300 {
 			entries["more"+decimal(int64(i))] = decimal(int64(i))

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 // Get returns the values of k, empty if there are none; those of a list come in their order.
@@ -19,7 +18,7 @@ import (
 // Cost: one script call. Errors: [ErrDecode], by a *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's. Source: RMultimap.getAll.
 func (m *multi[K, V]) Get(ctx context.Context, k K) (vs []V, err error) {
-	key, err := m.m.encodeKey(ctx, k)
+	key, err := m.encodeKey(ctx, k)
 	var texts [][]string
 	if err == nil {
 		texts, err = m.values(ctx, []string{key})
@@ -27,12 +26,12 @@ func (m *multi[K, V]) Get(ctx context.Context, k K) (vs []V, err error) {
 	if err == nil {
 		vs, err = m.decode(key, texts[0])
 	}
-	return vs, m.m.failedAt("get", key, err)
+	return vs, m.failedAt("get", key, err)
 }
 
 // values returns the values of keys.
 func (m *multi[K, V]) values(ctx context.Context, fields []string) ([][]string, error) {
-	return reading(ctx, m.m.h, func() ([][]string, error) {
+	return send.Reading(m.e.Sender, ctx, func() ([][]string, error) {
 		got, err := m.look(ctx, readValues, fields)
 		if err != nil {
 			return nil, err
@@ -56,7 +55,7 @@ func (m *multi[K, V]) decode(key string, texts []string) ([]V, error) {
 	vs := make([]V, 0, len(texts))
 	var undecoded []error
 	for _, text := range texts {
-		v, _, err := m.m.decode(key, value{text: text, there: true})
+		v, err := m.codecs.DecodeValue(key, text)
 		if err != nil {
 			undecoded = append(undecoded, err)
 		} else {
@@ -69,14 +68,14 @@ func (m *multi[K, V]) decode(key string, texts []string) ([]V, error) {
 // Count returns how many values k has. Cost: one script call. Errors: as
 // Get, but ErrDecode. Source: RMultimap.get(key).size.
 func (m *multi[K, V]) Count(ctx context.Context, k K) (n int64, err error) {
-	key, err := m.m.encodeKey(ctx, k)
+	key, err := m.encodeKey(ctx, k)
 	if err == nil {
 		var all []int64
 		if all, err = m.counts(ctx, []string{key}); err == nil {
 			n = max(all[0], 0)
 		}
 	}
-	return n, m.m.failedAt("count", key, err)
+	return n, m.failedAt("count", key, err)
 }
 
 // Has reports whether k has values. Cost: one script call. Errors: as
@@ -89,8 +88,8 @@ func (m *multi[K, V]) Has(ctx context.Context, k K) (bool, error) {
 // counts returns how many values keys have: 0 if one is not there, -1 if it is and has
 // none.
 func (m *multi[K, V]) counts(ctx context.Context, fields []string) ([]int64, error) {
-	return reading(ctx, m.m.h, func() ([]int64, error) {
-		got, err := m.look(ctx, multimap.Counts, fields)
+	return send.Reading(m.e.Sender, ctx, func() ([]int64, error) {
+		got, err := m.look(ctx, countsScript, fields)
 		if err != nil {
 			return nil, err
 		}
@@ -103,11 +102,11 @@ func (m *multi[K, V]) counts(ctx context.Context, fields []string) ([]int64, err
 func (m *multi[K, V]) HasEntry(ctx context.Context, k K, v V) (has bool, err error) {
 	key, texts, err := m.encode(ctx, k, []V{v})
 	if err == nil {
-		has, err = reading(ctx, m.m.h, func() (bool, error) {
-			return send.Yes(m.look(ctx, multimap.Has, []string{key}, texts[0]))
+		has, err = send.Reading(m.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(m.look(ctx, hasScript, []string{key}, texts[0]))
 		})
 	}
-	return has, m.m.failedAt("look for", key, err)
+	return has, m.failedAt("look for", key, err)
 }
 
 // mostValues bounds the values of one write, which is one script call.
@@ -115,7 +114,7 @@ const mostValues = 100_000
 
 // encode returns a key and values as they are in Redis.
 func (m *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, texts []string, err error) {
-	if key, err = m.m.encodeKey(ctx, k); err != nil {
+	if key, err = m.encodeKey(ctx, k); err != nil {
 		return key, nil, err
 	}
 	if len(vs) > mostValues {
@@ -124,12 +123,12 @@ func (m *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, text
 	size := 0
 	texts = make([]string, len(vs))
 	for i, v := range vs {
-		if texts[i], err = m.m.encodeValue(v); err != nil {
+		if texts[i], err = m.codecs.Value(v); err != nil {
 			return key, nil, err
 		}
 		size += len(texts[i])
 	}
-	if err = m.m.h.e.Fits(size); err != nil {
+	if err = m.e.Fits(size); err != nil {
 		err = fmt.Errorf("values: %w", err)
 	}
 	return key, texts, err
@@ -139,11 +138,11 @@ func (m *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, text
 func (m *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err error) {
 	key, texts, err := m.encode(ctx, k, vs)
 	if err == nil && len(texts) > 0 {
-		added, err = writing(ctx, m.m.h, func() (int64, error) {
-			return send.Number(m.write(ctx, multimap.Put, key, append([]string{keys.GroupField(key)}, texts...)...))
+		added, err = send.Writing(m.e.Sender, ctx, func() (int64, error) {
+			return send.Number(m.write(ctx, putScript, key, append([]string{keys.GroupField(key)}, texts...)...))
 		})
 	}
-	return added, m.m.failedAt("put", key, err)
+	return added, m.failedAt("put", key, err)
 }
 
 // Remove removes a value of k, by its bytes, and reports whether there was one. Of a list it is the first. Cost: one
@@ -151,11 +150,11 @@ func (m *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err e
 func (m *multi[K, V]) Remove(ctx context.Context, k K, v V) (had bool, err error) {
 	key, texts, err := m.encode(ctx, k, []V{v})
 	if err == nil {
-		had, err = writing(ctx, m.m.h, func() (bool, error) {
-			return send.Yes(m.write(ctx, multimap.Remove, key, texts[0]))
+		had, err = send.Writing(m.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(m.write(ctx, removeScript, key, texts[0]))
 		})
 	}
-	return had, m.m.failedAt("remove from", key, err)
+	return had, m.failedAt("remove from", key, err)
 }
 
 // RemoveAll removes k, and returns the values that it had. Cost: one script call.
@@ -178,15 +177,15 @@ func (m *multi[K, V]) replace(ctx context.Context, op string, k K, vs ...V) (old
 	key, texts, err := m.encode(ctx, k, vs)
 	if err == nil {
 		old, err = m.answered(ctx, key, func() (send.Answer, error) {
-			return m.write(ctx, multimap.Replace, key, append([]string{keys.GroupField(key)}, texts...)...)
+			return m.write(ctx, replaceScript, key, append([]string{keys.GroupField(key)}, texts...)...)
 		})
 	}
-	return old, m.m.failedAt(op, key, err)
+	return old, m.failedAt(op, key, err)
 }
 
 // answered makes a write that is answered with the values that there were.
 func (m *multi[K, V]) answered(ctx context.Context, key string, call func() (send.Answer, error)) ([]V, error) {
-	texts, err := writing(ctx, m.m.h, func() ([]string, error) {
+	texts, err := send.Writing(m.e.Sender, ctx, func() ([]string, error) {
 		packed, _, err := send.Text(call())
 		if err != nil {
 			return nil, err
@@ -216,7 +215,7 @@ func unpack(packed string) (texts []string, err error) {
 // a script call for each 1,000 keys. Errors: as Put; the number is that
 // of the calls which were answered. Source: RMultimap.fastRemove.
 func (m *multi[K, V]) RemoveKeys(ctx context.Context, ks ...K) (n int64, err error) {
-	texts, err := m.m.keyTexts(ctx, ks)
+	texts, err := m.keyTexts(ctx, ks)
 	slices.Sort(texts)
 	texts = slices.Compact(texts) // each counts once
 	for some := range slices.Chunk(texts, mostKeys) {
@@ -224,10 +223,10 @@ func (m *multi[K, V]) RemoveKeys(ctx context.Context, ks ...K) (n int64, err err
 			break
 		}
 		var gone int64
-		gone, err = writing(ctx, m.m.h, func() (int64, error) { return m.drop(ctx, some, "all") })
+		gone, err = send.Writing(m.e.Sender, ctx, func() (int64, error) { return m.drop(ctx, some, "all") })
 		n += gone
 	}
-	return n, m.m.failed("remove keys of", err)
+	return n, m.failed("remove keys of", err)
 }
 
 // mostKeys bounds the keys of one script call.
@@ -235,7 +234,7 @@ const mostKeys = 1000
 
 // drop removes keys with their values.
 func (m *multi[K, V]) drop(ctx context.Context, fields []string, which string) (int64, error) {
-	return send.Number(m.s.write(ctx, multimap.Drop, m.names.of(fields...), append([]string{m.now(), m.names.kind, which}, fields...)...))
+	return send.Number(m.send(ctx, dropScript, m.names.of(fields...), append([]string{m.now(), m.names.kind, which}, fields...)...))
 }
 
 // Clear removes all keys, as Delete does. Source: RMultimap.clear.
@@ -257,15 +256,15 @@ func (m *multi[K, V]) clear(ctx context.Context, op string) (there bool, err err
 	for fields, err := range m.fields(ctx, nil) {
 		var n int64
 		if err == nil {
-			n, err = writing(ctx, m.m.h, func() (int64, error) { return m.drop(ctx, fields, "all") })
+			n, err = send.Writing(m.e.Sender, ctx, func() (int64, error) { return m.drop(ctx, fields, "all") })
 		}
 		if err != nil {
-			return there, m.m.failed(op, err)
+			return there, m.failed(op, err)
 		}
 		there = there || n > 0
 	}
-	_, err = writing(ctx, m.m.h, func() (bool, error) {
-		return send.Yes(m.s.write(ctx, multimap.Finish, m.names.of()))
+	_, err = send.Writing(m.e.Sender, ctx, func() (bool, error) {
+		return send.Yes(m.send(ctx, finishScript, m.names.of()))
 	})
-	return there, m.m.failed(op, err)
+	return there, m.failed(op, err)
 }

@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -17,36 +17,21 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
-
-// raws sends commands as another program would.
-func raws(t testing.TB, raw rueidis.Client, cmds ...string) {
-	t.Helper()
-	for _, cmd := range cmds {
-		words := strings.Fields(cmd)
-		err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error()
-		require.NoError(t, err, cmd)
-	}
-}
-
-func intOf(t testing.TB, raw rueidis.Client, cmd, key string, args ...string) int64 {
-	t.Helper()
-	n, err := raw.Do(t.Context(), raw.B().Arbitrary(cmd).Keys(key).Args(args...).Build()).AsInt64()
-	require.NoError(t, err)
-	return n
-}
 
 func TestAMultimapInRedis(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		at := newHandClock()
-		e, name, ctx := engineOn(t, raw, at.on), redistest.Name(t), t.Context()
+		at := enginetest.NewClock()
+		e, name, ctx := engineOn(t, raw, at.To), redistest.Name(t), t.Context()
 		text := WithCodec(codec.Text)
-		l, s := NewListMultimap[string, int](e, name+"l", text), NewSetMultimap[string, int](e, name+"s", text)
+		l, s := NewList[string, int](e, name+"l", text), NewSet[string, int](e, name+"s", text)
 		t.Cleanup(func() { _, _ = l.Delete(context.Background()); _, _ = s.Delete(context.Background()) })
 		require.NoError(t, l.Put(ctx, "abc", 1))
 		require.NoError(t, l.PutAll(ctx, "abc", 1, 2))
@@ -136,8 +121,8 @@ func TestWhatIsPutToAKeyThatHasEnded(t *testing.T) {
 				return err
 			},
 		} {
-			ctx, at := t.Context(), newHandClock()
-			e := engineOn(t, raw, at.on)
+			ctx, at := t.Context(), enginetest.NewClock()
+			e := engineOn(t, raw, at.To)
 			g := multiOn(t, kind, e, redistest.Name(t)+what)
 			push := map[string]string{"list": "RPUSH ", "set": "SADD "}[kind]
 			// As Java leaves it: ended, not swept, and added to.
@@ -177,14 +162,14 @@ func TestWhatIsPutToAKeyThatHasEnded(t *testing.T) {
 func TestANameWithBracesIsSwept(t *testing.T) {
 	t.Parallel()
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
-		ctx, at := t.Context(), newHandClock()
-		e := engineOn(t, raw, at.on)
+		ctx, at := t.Context(), enginetest.NewClock()
+		e := engineOn(t, raw, at.To)
 		g := multiOn(t, kind, e, "{"+redistest.Name(t)+"}:m")
 		_, err := g.put(ctx, "k", "a", "b")
 		require.NoError(t, err)
 		_, err = g.expire(ctx, "expire", "k", time.Second)
 		require.NoError(t, err)
-		at.forward(time.Second)
+		at.Forward(time.Second)
 		values := keys.Values(g.names.index, "k")
 		redistest.Eventually(t, func() bool {
 			return intOf(t, raw, "EXISTS", g.names.index)+intOf(t, raw, "EXISTS", g.names.ends)+intOf(t, raw, "EXISTS", values) == 0
@@ -207,8 +192,8 @@ func TestANameWithBracesIsSwept(t *testing.T) {
 func TestManyKeysThatEndAreSwept(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	at := newHandClock()
-	g := multiOn(t, "list", engineOn(t, raw, at.on), redistest.Name(t))
+	at := enginetest.NewClock()
+	g := multiOn(t, "list", engineOn(t, raw, at.To), redistest.Name(t))
 	for i := range 1000 {
 		k := strconv.Itoa(i)
 		_, err := g.put(t.Context(), k, "v", "w")
@@ -218,12 +203,12 @@ func TestManyKeysThatEndAreSwept(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	at.forward(time.Hour)
+	at.Forward(time.Hour)
 	redistest.Eventually(t, func() bool { n, err := g.KeyLen(t.Context()); return err == nil && n == 500 }, soon, time.Millisecond)
 	n, err := g.Len(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, n)
-	redistest.Eventually(t, func() bool { return g.m.h.sweeper.Len() == 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return sweep.Of(g.e).Len() == 0 }, soon, time.Millisecond)
 }
 
 func TestTheServerKeepsTheTimesOfKeys(t *testing.T) {
@@ -266,7 +251,7 @@ func TestTheServerKeepsTheTimesOfKeys(t *testing.T) {
 func TestTheWholeOfAMultimap(t *testing.T) {
 	t.Parallel()
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
-		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
+		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
 			ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t), opts...)
 			there, err := g.ExpireAll(ctx, time.Hour)
 			require.NoError(t, err)
@@ -336,16 +321,16 @@ func TestWhatHasFailedInTheMiddleIsDoneAgain(t *testing.T) {
 func TestAKeyWhoseEndWasNotAnsweredIsSwept(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	raw, at := server.Client(t), newHandClock()
+	raw, at := server.Client(t), enginetest.NewClock()
 	client, proxy := through(t, server)
-	ctx, g := t.Context(), multiOn(t, "list", engineOn(t, client, at.on), redistest.Name(t))
+	ctx, g := t.Context(), multiOn(t, "list", engineOn(t, client, at.To), redistest.Name(t))
 	_, err := g.put(ctx, "k", "v")
 	require.NoError(t, err)
-	lost := proxy.DropReply(redistest.All(redistest.MatchScript(multimap.Expire.Body()), redistest.Arg(g.m.name)), 1)
+	lost := proxy.DropReply(redistest.All(redistest.MatchScript(expireScript.Body()), redistest.Arg(g.name)), 1)
 	_, err = g.expire(ctx, "expire", "k", time.Second)
 	lost.Await(t)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
-	at.forward(time.Second)
+	at.Forward(time.Second)
 	redistest.Eventually(t, func() bool { return intOf(t, raw, "EXISTS", g.names.index) == 0 }, soon, time.Millisecond)
 }
 
@@ -405,13 +390,13 @@ var multiOperations = map[string]func(ctx context.Context, g *multi[string, stri
 		_, err := g.clear(ctx, "delete")
 		return err
 	},
-	"exists": func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.exists(ctx); return err },
+	"exists": func(ctx context.Context, g *multi[string, string]) error { _, err := g.Exists(ctx); return err },
 	"expireall": func(ctx context.Context, g *multi[string, string]) error {
 		_, err := g.ExpireAll(ctx, time.Hour)
 		return err
 	},
 	"persistall": func(ctx context.Context, g *multi[string, string]) error { _, err := g.PersistAll(ctx); return err },
-	"remaining":  func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.remaining(ctx); return err },
+	"remaining":  func(ctx context.Context, g *multi[string, string]) error { _, err := g.Remaining(ctx); return err },
 }
 
 func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
@@ -425,12 +410,12 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 	for _, newOne := range kinds {
 		good := newOne(e, "m")
 		for name, op := range multiOperations {
-			for what, opts := range map[string][]MultimapOption{
+			for what, opts := range map[string][]Option{
 				"a nil option":         {nil},
 				"another type's codec": {WithValueCodec(codec.For[int](codec.Text))},
 			} {
 				g := newOne(e, "m")
-				*g = *newMulti[string, string](e, g.names.kind, "m", keys.ListEnds, opts)
+				*g = newMulti[string, string](e, g.names.kind, "m", keys.ListEnds, opts)
 				require.ErrorIs(t, op(t.Context(), g), ErrInvalidArgument, "%s: %s", what, name)
 			}
 			require.ErrorIs(t, op(t.Context(), newOne(e, "")), ErrInvalidArgument, name)
@@ -527,10 +512,10 @@ func TestWhatDoesNotDecodeInAMultimap(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	e, name := engineOn(t, raw), redistest.Name(t)
-	text := NewListMultimap[string, string](e, name, WithCodec(codec.Text))
+	text := NewList[string, string](e, name, WithCodec(codec.Text))
 	t.Cleanup(func() { _, _ = text.Delete(context.Background()) })
 	require.NoError(t, text.PutAll(t.Context(), "k", "1", "secret", "3"))
-	m := NewListMultimap[string, int](e, name, WithCodec(codec.Text))
+	m := NewList[string, int](e, name, WithCodec(codec.Text))
 	check := func(err error) {
 		t.Helper()
 		var undecoded *codec.DecodeError
@@ -590,29 +575,29 @@ var multiEffects = map[string]struct {
 	answer any
 	left   []string
 }{
-	"put": {multimap.Put, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.put(ctx, "k", "c") },
+	"put": {putScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.put(ctx, "k", "c") },
 		int64(1), []string{"a", "b", "c"}},
-	"replace": {multimap.Replace, func(ctx context.Context, g *multi[string, string]) (any, error) {
+	"replace": {replaceScript, func(ctx context.Context, g *multi[string, string]) (any, error) {
 		return g.replace(ctx, "replace", "k", "c")
 	},
 		[]string{"a", "b"}, []string{"c"}},
-	"remove all": {multimap.Replace, func(ctx context.Context, g *multi[string, string]) (any, error) {
+	"remove all": {replaceScript, func(ctx context.Context, g *multi[string, string]) (any, error) {
 		return g.replace(ctx, "remove all of", "k")
 	},
 		[]string{"a", "b"}, []string{}},
-	"remove": {multimap.Remove, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.Remove(ctx, "k", "a") },
+	"remove": {removeScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.Remove(ctx, "k", "a") },
 		true, []string{"b"}},
-	"remove keys": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) {
+	"remove keys": {dropScript, func(ctx context.Context, g *multi[string, string]) (any, error) {
 		return g.RemoveKeys(ctx, "k")
 	},
 		int64(1), []string{}},
-	"delete": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.clear(ctx, "delete") },
+	"delete": {dropScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.clear(ctx, "delete") },
 		true, []string{}},
-	"expire": {multimap.Expire, func(ctx context.Context, g *multi[string, string]) (any, error) {
+	"expire": {expireScript, func(ctx context.Context, g *multi[string, string]) (any, error) {
 		return g.expire(ctx, "expire", "k", time.Hour)
 	},
 		true, []string{"a", "b"}},
-	"expire all": {expireScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.ExpireAll(ctx, time.Hour) },
+	"expire all": {expireWholeScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.ExpireAll(ctx, time.Hour) },
 		true, []string{"a", "b"}},
 }
 
@@ -626,15 +611,15 @@ func TestALostReplyOfAMultimap(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
 				t.Parallel()
 				client, proxy := through(t, server)
-				var opts []MultimapOption
+				var opts []Option
 				if ids {
 					opts = append(opts, WithRequestIDs())
 				}
 				g := multiOn(t, "list", engineOn(t, client), redistest.Name(t), opts...)
-				look := multiOn(t, "list", engineOn(t, raw), g.m.name)
+				look := multiOn(t, "list", engineOn(t, raw), g.name)
 				_, err := look.put(t.Context(), "k", "a", "b")
 				require.NoError(t, err)
-				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body()), redistest.Arg(g.m.name)), 1)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body()), redistest.Arg(g.name)), 1)
 				answer, err := c.do(t.Context(), g)
 				lost.Await(t)
 				if ids {
@@ -655,7 +640,7 @@ func TestAReadOfAMultimapIsSentAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	for name, script := range map[string]*scripts.Script{
-		"get": multimap.Get, "count": multimap.Counts, "has": multimap.Has, "len": multimap.Counts, "keys": multimap.Counts, "all": multimap.Page,
+		"get": getScript, "count": countsScript, "has": hasScript, "len": countsScript, "keys": countsScript, "all": pageScript,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -663,7 +648,7 @@ func TestAReadOfAMultimapIsSentAgain(t *testing.T) {
 			g := multiOn(t, "set", engineOn(t, client), redistest.Name(t))
 			_, err := g.put(t.Context(), "k", "v")
 			require.NoError(t, err)
-			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(g.m.name)), 1)
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(g.name)), 1)
 			require.NoError(t, multiOperations[name](t.Context(), g))
 			lost.Await(t)
 		})
@@ -701,9 +686,9 @@ func TestAMultimapOnACluster(t *testing.T) {
 					}
 				}
 			}()
-			migration := cluster.StartMigration(t, g.m.name)
-			migration.Move(t, g.m.name)
-			migration.Move(t, keys.Values(g.m.name, "k"))
+			migration := cluster.StartMigration(t, g.name)
+			migration.Move(t, g.name)
+			migration.Move(t, keys.Values(g.name, "k"))
 			migration.Finish(t)
 			stop.Store(true)
 			<-ended
@@ -719,11 +704,11 @@ func TestAMultimapOnACluster(t *testing.T) {
 	}
 	t.Run("a failover", func(t *testing.T) {
 		g := multiOn(t, "list", engineOn(t, raw, shortSends), redistest.Name(t))
-		master := cluster.Master(g.m.name)
+		master := cluster.Master(g.name)
 		_, err := g.put(t.Context(), "k", "v")
 		require.NoError(t, err)
 		master.Kill()
-		cluster.AwaitMaster(t, g.m.name, master.Addr())
+		cluster.AwaitMaster(t, g.name, master.Addr())
 		redistest.Eventually(t, func() bool { _, err := g.put(t.Context(), "k", "w"); return err == nil }, soon, 10*time.Millisecond)
 		has, err := g.HasEntry(t.Context(), "k", "w")
 		require.NoError(t, err)
@@ -736,23 +721,23 @@ func TestEveryCallOfAMultimapPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
 	all := map[string]*scripts.Script{
-		"get.lua": multimap.Get, "counts.lua": multimap.Counts, "has.lua": multimap.Has, "put.lua": multimap.Put, "replace.lua": multimap.Replace,
-		"remove.lua": multimap.Remove, "drop.lua": multimap.Drop, "expire.lua": multimap.Expire, "expire_all.lua": multimap.ExpireAll, "finish.lua": multimap.Finish, "ended.lua": multimap.Ended, "ttl.lua": multimap.TTL, "range.lua": multimap.Range, "has_any.lua": multimap.HasAny,
+		"get.lua": getScript, "counts.lua": countsScript, "has.lua": hasScript, "put.lua": putScript, "replace.lua": replaceScript,
+		"remove.lua": removeScript, "drop.lua": dropScript, "expire.lua": expireScript, "expire_all.lua": expireAllScript, "finish.lua": finishScript, "ended.lua": endedScript, "ttl.lua": ttlScript, "range.lua": rangeScript, "has_any.lua": hasAnyScript, "expire_whole.lua": expireWholeScript,
 	}
 	for _, one := range all {
 		r.Learn(one.Body())
 	}
-	r.Learn(expireScript.Body())
+	r.Learn(hashscan.Script.Body())
 	e := engineOn(t, r)
 	for _, name := range []string{redistest.Name(t), "{u1}:" + redistest.Name(t)} {
-		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
+		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
 			g := multiOn(t, "list", e, name, opts...)
 			for op, do := range multiOperations {
 				_, err := g.put(t.Context(), "k", "v")
 				require.NoError(t, err)
 				require.NoError(t, do(t.Context(), g), op)
 			}
-			_, err := (&ListMultimap[string, string]{*g}).Range(t.Context(), "k", 0, -1) // a list's alone
+			_, err := (&List[string, string]{*g}).Range(t.Context(), "k", 0, -1) // a list's alone
 			require.NoError(t, err)
 			g.names.sweep(e)
 		}

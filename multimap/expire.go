@@ -1,4 +1,4 @@
-package rmap
+package multimap
 
 import (
 	"context"
@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
-	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // Expire has k end in d, with all values that it has then, and reports whether it
@@ -32,46 +33,63 @@ func (m *multi[K, V]) Persist(ctx context.Context, k K) (bool, error) {
 }
 
 func (m *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duration) (there bool, err error) {
-	key, err := m.m.encodeKey(ctx, k)
-	ms, native := "", flag(m.m.cfg.native)
+	key, err := m.encodeKey(ctx, k)
+	ms, native := "", flag(m.cfg.native)
 	if err == nil && op == "expire" {
 		err, ms = send.CheckTTL("time to live", d), decimal(core.Millis(d))
 	}
-	if err == nil && m.m.cfg.native {
-		err = m.m.h.fieldsExpire(ctx, m.m.key)
+	if err == nil && m.cfg.native {
+		err = fieldttl.Of(m.e).Check(ctx, m.names.index)
 	}
 	if err == nil {
-		there, err = writing(ctx, m.m.h, func() (bool, error) {
-			there, err := send.Yes(m.write(ctx, multimap.Expire, key, ms, native))
-			if (there || errors.Is(err, ErrOutcomeUnknown)) && ms != "" && !m.m.cfg.native {
-				h, names := m.m.h, m.names
-				h.sweeper.ExpectOf(core.Key{Kind: names.kind + " multimap", Name: names.index}, h.e.Wall()+core.Millis(d), func() mapcache.Visit {
-					return names.sweep(h.e)
+		there, err = send.Writing(m.e.Sender, ctx, func() (bool, error) {
+			there, err := send.Yes(m.write(ctx, expireScript, key, ms, native))
+			if (there || errors.Is(err, ErrOutcomeUnknown)) && ms != "" && !m.cfg.native {
+				sweep.Of(m.e).Expect(core.Key{Kind: m.kind, Name: m.names.index}, m.e.Wall()+core.Millis(d), func(known sweep.Target) sweep.Target {
+					if known == nil {
+						known = expiring{m.names, m.e}
+					}
+					return known
 				})
 			}
 			return there, err
 		})
 	}
-	return there, m.m.failedAt(op, key, err)
+	return there, m.failedAt(op, key, err)
 }
 
 // mostSwept is how many keys of a multimap go at once.
 const mostSwept = 200
 
+// expiring is a multimap with keys that clients keep the time of.
+type expiring struct {
+	names
+	e *locking.Engine
+}
+
+// Visit drops some of the keys that have ended.
+func (x expiring) Visit() sweep.Visit {
+	began := time.Now()
+	v := x.sweep(x.e)
+	v.Cache, v.Took = x.index, time.Since(began)
+	return v
+}
+
 // sweep drops keys that have ended. There is no latch, as Redisson has none here: a sweeper that finds nothing to do
 // has looked at one sorted set.
-func (n multiNames) sweep(e *locking.Engine) (v mapcache.Visit) {
+func (n names) sweep(e *locking.Engine) (v sweep.Visit) {
 	ctx, now := context.Background(), decimal(e.Wall())
-	texts, err := send.Texts(e.Run(ctx, multimap.Ended, []string{n.ends}, []string{now, strconv.Itoa(mostSwept)}))
+	texts, err := send.Texts(e.Run(ctx, endedScript, []string{n.ends}, []string{now, strconv.Itoa(mostSwept)}))
 	if err != nil {
-		return mapcache.Visit{Err: err}
+		v.Err = err
+		return v
 	}
-	if v.Next, v.Err = mapcache.Due(texts[0]); v.Err != nil {
+	if v.Next, v.Err = sweep.Due(texts[0]); v.Err != nil {
 		return v
 	}
 	if fields := texts[1:]; len(fields) > 0 {
 		v.More = len(fields) == mostSwept
-		v.Gone, v.Err = send.Number(e.Run(ctx, multimap.Drop, n.of(fields...), append([]string{"0", now, n.kind, "ended"}, fields...)))
+		v.Expired, v.Err = send.Number(e.Run(ctx, dropScript, n.of(fields...), append([]string{"0", now, n.kind, "ended"}, fields...)))
 	}
 	return v
 }
@@ -80,16 +98,16 @@ func (n multiNames) sweep(e *locking.Engine) (v mapcache.Visit) {
 //
 // Cost: one script call. Errors: as Count.
 func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err error) {
-	key, err := m.m.encodeKey(ctx, k)
-	if err == nil && m.m.cfg.native {
-		err = m.m.h.fieldsExpire(ctx, m.m.key)
+	key, err := m.encodeKey(ctx, k)
+	if err == nil && m.cfg.native {
+		err = fieldttl.Of(m.e).Check(ctx, m.names.index)
 	}
 	if err == nil {
-		left, err = reading(ctx, m.m.h, func() (time.Duration, error) {
-			return send.Remainder(send.Number(m.look(ctx, multimap.TTL, []string{key}, flag(m.m.cfg.native))))
+		left, err = send.Reading(m.e.Sender, ctx, func() (time.Duration, error) {
+			return send.Remainder(send.Number(m.look(ctx, ttlScript, []string{key}, flag(m.cfg.native))))
 		})
 	}
-	return left, m.m.failedAt("look at", key, err)
+	return left, m.failedAt("look at", key, err)
 }
 
 // ExpireAll lets the whole multimap go in d, with all that is written until then, and reports whether there is one.
@@ -100,10 +118,10 @@ func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err err
 // RMultimap.expire.
 func (m *multi[K, V]) ExpireAll(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
-		until := m.m.h.e.Mono() + d
-		there, err = m.setTimes(ctx, func() time.Duration { return until - m.m.h.e.Mono() })
+		until := m.e.Mono() + d
+		there, err = m.setTimes(ctx, func() time.Duration { return until - m.e.Mono() })
 	}
-	return there, m.m.failed("expire", err)
+	return there, m.failed("expire", err)
 }
 
 // PersistAll lets the whole multimap stay, and reports whether it was to go; keys
@@ -111,13 +129,7 @@ func (m *multi[K, V]) ExpireAll(ctx context.Context, d time.Duration) (there boo
 // RMultimap.clearExpire.
 func (m *multi[K, V]) PersistAll(ctx context.Context) (had bool, err error) {
 	had, err = m.setTimes(ctx, nil)
-	return had, m.m.failed("persist", err)
-}
-
-// Remaining returns how long the whole multimap stays: 0 if there is none, -1 if it has
-// no end. Cost: PTTL. Errors: as Count.
-func (m *multi[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
-	return m.m.remaining(ctx)
+	return had, m.failed("persist", err)
 }
 
 // A multimap stays for so long at least while its keys are given their times: where
@@ -136,7 +148,7 @@ func (end endOf) least(d time.Duration) string {
 	if end == nil {
 		return ""
 	}
-	return millis(max(end(), d))
+	return decimal(core.Millis(max(end(), d)))
 }
 
 // setTimes sets the time of the hash first, because a writer of a key takes its time from there.
@@ -144,9 +156,9 @@ func (end endOf) least(d time.Duration) string {
 // failed after it.
 func (m *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
 	// The first fields tell a hash that is no multimap.
-	p, err := m.m.page(ctx, m.m.store, asked{scanConfig{page: 10, what: scannedEntries}, "0", 10, 0})
+	p, err := m.page(ctx, hashscan.Ask{Config: hashscan.Config{Page: 10}, Cursor: "0", Count: 10})
 	if err == nil {
-		_, err = ownFields(p.pairs)
+		_, err = ownFields(p.Texts)
 	}
 	if err != nil {
 		return false, err
@@ -174,9 +186,9 @@ func (m *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.D
 	for fields, err := range m.fields(ctx, nil) {
 		var more bool
 		if err == nil {
-			args := append([]string{end.least(least), end.least(time.Millisecond), flag(m.m.cfg.native)}, fields...)
-			more, err = writing(ctx, m.m.h, func() (bool, error) {
-				return send.Yes(m.s.write(ctx, multimap.ExpireAll, m.names.of(fields...), args...))
+			args := append([]string{end.least(least), end.least(time.Millisecond), flag(m.cfg.native)}, fields...)
+			more, err = send.Writing(m.e.Sender, ctx, func() (bool, error) {
+				return send.Yes(m.send(ctx, expireAllScript, m.names.of(fields...), args...))
 			})
 		}
 		if err != nil {
@@ -189,7 +201,7 @@ func (m *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.D
 
 // setTime sets the time of what all keys have in common.
 func (m *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
-	return writing(ctx, m.m.h, func() (bool, error) {
-		return send.Yes(m.s.write(ctx, expireScript, m.names.of(), "2", ms))
+	return send.Writing(m.e.Sender, ctx, func() (bool, error) {
+		return send.Yes(m.send(ctx, expireWholeScript, m.names.of(), ms))
 	})
 }
