@@ -21,12 +21,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
+	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/topic"
@@ -965,10 +965,10 @@ func TestCheckOfARedLock(t *testing.T) {
 		t.Cleanup(func() { shut(t, c) })
 		locks = append(locks, c.Lock("a"))
 	}
-	require.NoError(t, multilock.Red(locks...).Check(t.Context()))
+	require.NoError(t, redlock.New(locks...).Check(t.Context()))
 	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
-	require.ErrorIs(t, multilock.Red(locks...).Check(t.Context()), lock.ErrWrongKind)
-	require.ErrorIs(t, multilock.Red(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
+	require.ErrorIs(t, redlock.New(locks...).Check(t.Context()), lock.ErrWrongKind)
+	require.ErrorIs(t, redlock.New(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
 }
 
 // TestCheckSaysThatTheServerIsAway within the time of its context, also without objects.

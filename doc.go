@@ -25,7 +25,7 @@
 //   - [Client.RWLock]: many readers, or one writer
 //   - [Client.MultiLock]: several locks at once, or none of them
 //   - [Client.LockGroup]: many locks under one name, several at once
-//   - [multilock.Red]: one lock on several servers; more than half have to agree
+//   - [redlock.New]: one lock on several servers; more than half have to agree
 //   - [Client.Election]: one leader of a fleet, which all processes can observe
 //   - [Client.Semaphore]: at most n at the same time, or a stock
 //   - [Client.PermitSemaphore]: the same with leases: the permits of a process that dies come
@@ -95,7 +95,7 @@
 //
 // See docs/guide/README.md for programs, docs/redis.md for servers, keys, commands and ACLs, and docs/limits.md for limits.
 //
-// [multilock.Red]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multilock#Red
+// [redlock.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/redlock#New
 // [rmap.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#New
 // [rmap.NewTTLMap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewTTLMap
 // [rmap.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewCache

@@ -24,6 +24,7 @@ import (
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -71,6 +72,10 @@ var named = map[string]map[string]error{
 		"exceeds_burst": ratelimiter.ErrExceedsBurst, "timeout": ratelimiter.ErrExceedsDeadline, "exceeds_wait": ratelimiter.ErrExceedsWait,
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "invalid_argument": ratelimiter.ErrInvalidArgument, "outcome_unknown": ratelimiter.ErrOutcomeUnknown,
 		"closed": ratelimiter.ErrClosed, "invalid_argument ": ratelimiter.ErrCrossSlot,
+	},
+	"redlock": {
+		"not_acquired": redlock.ErrNotAcquired, "lost": redlock.ErrLost, "released": redlock.ErrReleased,
+		"invalid_argument": redlock.ErrInvalidArgument, "outcome_unknown": redlock.ErrOutcomeUnknown, "closed": redlock.ErrClosed,
 	},
 	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind, "disconnected": rmap.ErrDisconnected, "reconnected": rmap.ErrReconnected},
 	"topic": {

@@ -78,6 +78,7 @@ var layers = map[string]layer{
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
 	"internal/proc":                  testHelp,
+	"internal/quorum":                shared,
 	"internal/redistest":             testHelp,
 	"internal/repo":                  testHelp,
 	"internal/sweep":                 shared,
@@ -85,7 +86,7 @@ var layers = map[string]layer{
 }
 
 // family may share the types of the reentrant lock.
-var family = []string{"fairlock", "rwlock", "multilock", "election"}
+var family = []string{"fairlock", "rwlock", "multilock", "redlock", "election"}
 
 // may says which layers a layer may import.
 var may = map[layer][]layer{
@@ -154,6 +155,10 @@ func forbidden(from, to string) string {
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
 	case from == "internal/core" && to == "codec": // a setting of the client, and what it refuses
+		return ""
+	case from == "internal/quorum" && to == "lock": // of whose holds it makes one
+		return ""
+	case from == "internal/quorum" && (to == "internal/check" || to == "internal/lockkit" || to == "internal/object"): // what its members have in common
 		return ""
 	case from == "internal/attempts" && to == "internal/check": // what its commands are
 		return ""
@@ -292,6 +297,13 @@ func TestTheLayersForbid(t *testing.T) {
 		{"lock", "internal/locktest", false},
 		{"fairlock", "lock", true},
 		{"multilock", "lock", true},
+		{"multilock", "internal/quorum", true},
+		{"redlock", "lock", true},
+		{"redlock", "internal/quorum", true},
+		{"redlock", "fairlock", false},
+		{"redlock", "multilock", false},
+		{"internal/quorum", "lock", true},
+		{"internal/quorum", "multilock", false},
 		{"fairlock", "rwlock", false},
 		{"election", "fairlock", true},
 		{"election", "rwlock", false},

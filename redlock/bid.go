@@ -1,4 +1,4 @@
-package multilock
+package redlock
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/lockkit"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -15,10 +16,10 @@ import (
 // bid is one attempt at a quorum.
 type bid struct {
 	*campaign
-	held *redHeld
-	r    *round
+	held *held
+	r    *quorum.Round
 
-	parts   []part
+	parts   []quorum.Part
 	errs    []error // the refusals of the members; nil: granted, or not answered
 	open    map[int]bool
 	began   time.Time
@@ -27,19 +28,19 @@ type bid struct {
 }
 
 // bid asks all members at once, except the one that was waited for, which is held.
-func (c *campaign) bid(ctx context.Context, mine *answer) *bid {
+func (c *campaign) bid(ctx context.Context, mine *quorum.Answer) *bid {
 	n := len(c.all)
-	b := &bid{campaign: c, errs: make([]error, n), open: make(map[int]bool, n), began: time.Now(), parts: make([]part, 0, n)}
-	b.held = &redHeld{held: newHeld(c.quorum(), c.seat), red: c.RedLock, ask: c.ask, until: time.Now().Add(c.ask.Lease), id: redHolds.Add(1)}
-	b.r = newRound(n, b.late)
+	b := &bid{campaign: c, errs: make([]error, n), open: make(map[int]bool, n), began: time.Now(), parts: make([]quorum.Part, 0, n)}
+	b.held = &held{Held: quorum.NewHeld(c.quorum(), c.seat), red: c.Lock, ask: c.ask, until: time.Now().Add(c.ask.Lease), id: holds.Add(1)}
+	b.r = quorum.NewRound(n, b.late)
 	patience := c.patience
 	for i, m := range c.all {
-		if mine != nil && mine.i == i {
+		if mine != nil && mine.I == i {
 			b.take(*mine)
 			continue
 		}
 		b.open[i] = true
-		b.r.ask(i, m, func() (*lock.Hold, error) { return c.one(ctx, i, patience) })
+		b.r.Ask(i, m, func() (*lock.Hold, error) { return c.one(ctx, i, patience) })
 	}
 	b.count(ctx)
 	return b
@@ -51,13 +52,13 @@ func (b *bid) count(ctx context.Context) {
 	defer timer.Stop()
 	for len(b.parts) < b.quorum() && len(b.parts)+len(b.open) >= b.quorum() {
 		select {
-		case a := <-b.r.answers:
+		case a := <-b.r.Answers:
 			b.take(a)
 			continue
 		default:
 		}
 		select {
-		case a := <-b.r.answers:
+		case a := <-b.r.Answers:
 			b.take(a)
 		case <-timer.C:
 			b.over = true
@@ -69,53 +70,53 @@ func (b *bid) count(ctx context.Context) {
 	}
 }
 
-func (b *bid) take(a answer) {
-	delete(b.open, a.i)
+func (b *bid) take(a quorum.Answer) {
+	delete(b.open, a.I)
 	b.slowest = max(b.slowest, min(time.Since(b.began), b.limit))
-	if b.errs[a.i] = a.err; a.hold == nil {
+	if b.errs[a.I] = a.Err; a.Hold == nil {
 		return
 	}
-	b.voices[a.i].heard()
-	lockkit.Tell(a.hold, b.held)
-	b.parts = append(b.parts, part{b.all[a.i], a.i, a.hold})
+	b.voices[a.I].heard()
+	lockkit.Tell(a.Hold, b.held)
+	b.parts = append(b.parts, quorum.Part{Member: b.all[a.I], I: a.I, Hold: a.Hold})
 }
 
 // won makes a hold of the parts, if there are enough. The answers that are still to come join it.
 func (b *bid) won() bool {
-	if len(b.parts) < b.quorum() || missing(b.parts, b.quorum()) != nil {
+	if len(b.parts) < b.quorum() || quorum.Missing(b.parts, b.quorum()) != nil {
 		return false
 	}
 	b.held.strays, b.held.arrived = b.open, make(chan struct{}, 1)
-	b.held.stand(b.parts)
+	b.held.Start(b.parts)
 	for i, err := range b.errs {
 		if err != nil {
 			b.held.again(i, b.limit)
 		}
 	}
-	b.r.leave()
+	b.r.Leave()
 	return true
 }
 
 // lose releases all parts, also those that are still to come.
 func (b *bid) lose(ctx context.Context) {
-	b.held.finish(ErrReleased)
-	b.r.leave()
-	r := newRound(len(b.parts), func(answer) {})
+	b.held.Finish(ErrReleased)
+	b.r.Leave()
+	r := quorum.NewRound(len(b.parts), func(quorum.Answer) {})
 	for i, p := range b.parts {
-		r.ask(i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Unlock(context.WithoutCancel(ctx)) })
+		r.Ask(i, p.Member, func() (*lock.Hold, error) { return nil, p.Hold.Unlock(context.WithoutCancel(ctx)) })
 	}
-	r.last(len(b.parts), func(answer) {})
+	r.Last(len(b.parts), func(quorum.Answer) {})
 }
 
 // late handles an answer after the quorum, or after the end of the bid.
-func (b *bid) late(a answer) {
-	if a.hold != nil {
-		b.voices[a.i].heard()
-		b.held.join(part{b.all[a.i], a.i, a.hold})
+func (b *bid) late(a quorum.Answer) {
+	if a.Hold != nil {
+		b.voices[a.I].heard()
+		b.held.join(quorum.Part{Member: b.all[a.I], I: a.I, Hold: a.Hold})
 	} else {
-		b.held.again(a.i, b.limit)
+		b.held.again(a.I, b.limit)
 	}
-	b.held.came(a.i)
+	b.held.came(a.I)
 }
 
 // answers returns how many members have answered. own is how many of these were refused because of
@@ -196,7 +197,7 @@ func (b *bid) why() error {
 		if b.open[i] && b.over {
 			err = errSilent
 		}
-		node := b.all[i].e.Node(b.all[i].key.Name)
+		node := b.all[i].Engine.Node(b.all[i].Key.Name)
 		switch refused := errors.Is(err, ErrNotAcquired); {
 		case err == nil || busy && !refused:
 		case refused && !busy: // the refusal of a minority, not of the whole

@@ -1,4 +1,4 @@
-package multilock
+package redlock
 
 import (
 	"cmp"
@@ -15,17 +15,18 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 // campaign is one call of Lock or TryLock of a red lock: bids, and the waits between them.
 type campaign struct {
-	*RedLock
+	*Lock
 	ask    locking.Ask
 	seat   lease.Seat
 	whole  context.Context // the caller's, until WithWait is over
-	shared *redWaiters
+	shared *waiters
 	e      *locking.Engine // of the member with the longest watchdog timeout: that bounds an outage. It is the same for all
 	began  time.Duration   // by e
 
@@ -35,11 +36,11 @@ type campaign struct {
 	young notYet // of the last bid
 }
 
-func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
-	c := &campaign{RedLock: r, ask: ask, seat: seat, e: r.all[0].e}
+func newCampaign(r *Lock, ask locking.Ask, seat lease.Seat) *campaign {
+	c := &campaign{Lock: r, ask: ask, seat: seat, e: r.all[0].Engine}
 	for _, m := range r.all {
-		if cmp.Or(cmp.Compare(m.e.WatchdogTimeout, c.e.WatchdogTimeout), strings.Compare(c.e.IDs.Client(), m.e.IDs.Client())) > 0 {
-			c.e = m.e
+		if cmp.Or(cmp.Compare(m.Engine.WatchdogTimeout, c.e.WatchdogTimeout), strings.Compare(c.e.IDs.Client(), m.Engine.IDs.Client())) > 0 {
+			c.e = m.Engine
 		}
 	}
 	c.began = c.e.Now().Mono
@@ -56,7 +57,7 @@ func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 }
 
 func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
-	table := redWaitersOf(c.e)
+	table := waitersOf(c.e)
 	c.shared = table.Get(c.id)
 	defer table.Put(c.id, c.shared)
 	if c.whole = ctx; c.ask.Wait > 0 {
@@ -64,10 +65,10 @@ func (c *campaign) bids(ctx context.Context) (locking.Holding, error) {
 		c.whole, cancel = core.Within(ctx, c.ask.Wait)
 		defer cancel()
 	}
-	for mine := (*answer)(nil); ; {
-		if err := usable(ctx, c.all); err != nil {
+	for mine := (*quorum.Answer)(nil); ; {
+		if err := quorum.Usable(ctx, c.all); err != nil {
 			if mine != nil { // the member that was waited for
-				_ = mine.hold.Unlock(ctx) // its client repeats what fails
+				_ = mine.Hold.Unlock(ctx) // its client repeats what fails
 			}
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (c *campaign) goesOn() bool {
 // one asks one member, and waits for it for up to wait.
 func (c *campaign) one(ctx context.Context, i int, wait time.Duration) (*lock.Hold, error) {
 	ctx = context.WithoutCancel(ctx)
-	hold, err := c.all[i].guarded(ctx, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
+	hold, err := guarded(ctx, c.all[i], c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
 		return c.all[i].TryLock(ctx, c.options(wait)...)
 	})
 	switch {
@@ -138,7 +139,7 @@ const (
 
 // next waits until another bid is useful. If it has acquired the member that it has waited for, it
 // returns its answer.
-func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
+func (c *campaign) next(ctx context.Context, b *bid) (*quorum.Answer, error) {
 	told := c.shared.givenUp() // before the check whether one has given up
 	said, own := b.answers()
 	switch {
@@ -181,7 +182,7 @@ func (c *campaign) refusal(b *bid) error {
 
 // await waits for the first member that refused. All callers that want the lock wait for the same
 // member, so they come one after the other. It also ends when another call gives up.
-func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{}) (*answer, error) {
+func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{}) (*quorum.Answer, error) {
 	c.waits++
 	wait := min(firstWait<<min(c.waits, 5), mostWait)
 	wait -= rand.N(wait/10 + 1) // spread the callers
@@ -190,13 +191,13 @@ func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{
 	}
 	open, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	wakeAtClose(open, c.all, cancel, told)
-	hold, err := c.all[i].guarded(open, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
+	quorum.WakeAtClose(open, c.all, cancel, told)
+	hold, err := guarded(open, c.all[i], c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
 		return c.all[i].TryLock(ctx, c.options(wait)...)
 	})
 	switch {
 	case err == nil:
-		return &answer{i, hold, nil}, nil
+		return &quorum.Answer{I: i, Hold: hold}, nil
 	case ctx.Err() != nil:
 		return nil, c.over(ctx)
 	case !c.goesOn():
@@ -260,15 +261,15 @@ func (b *bid) tell() {
 		}
 		when := restarted.Restarted.Unix()
 		if told := b.voices[i].told.Swap(when); when-told > 5 { // the uptime is in whole seconds
-			b.all[i].e.Logger.Warn("a server that restarted does not count yet", "name", restarted.Member,
+			b.all[i].Engine.Logger.Warn("a server that restarted does not count yet", "name", restarted.Member,
 				"server", restarted.Server, "restarted", restarted.Restarted, "counts", restarted.Counts)
 		}
 	}
 }
 
-// redWaiters is shared by the callers of this process that want the same red lock, whatever their
+// waiters is shared by the callers of this process that want the same red lock, whatever their
 // handles.
-type redWaiters struct {
+type waiters struct {
 	places.Entry
 	outage send.Outage // of a quorum
 
@@ -276,30 +277,30 @@ type redWaiters struct {
 	told chan struct{} // closed when one of them gives up, so that the others check
 }
 
-type redWaitersKey struct{}
+type waitersKey struct{}
 
-// redWaitersOf returns the table of a client. A red lock is in the table of its campaigns' client.
-func redWaitersOf(e *locking.Engine) *places.Places[string, *redWaiters] {
-	return e.Shared(redWaitersKey{}, func() any {
-		return &places.Places[string, *redWaiters]{
-			Make: func(string) *redWaiters { return &redWaiters{told: make(chan struct{})} },
-			Left: func(w *redWaiters) { w.outage.Answered() },
+// waitersOf returns the table of a client. A red lock is in the table of its campaigns' client.
+func waitersOf(e *locking.Engine) *places.Places[string, *waiters] {
+	return e.Shared(waitersKey{}, func() any {
+		return &places.Places[string, *waiters]{
+			Make: func(string) *waiters { return &waiters{told: make(chan struct{})} },
+			Left: func(w *waiters) { w.outage.Answered() },
 		}
-	}).(*places.Places[string, *redWaiters])
+	}).(*places.Places[string, *waiters])
 }
 
 // identity returns the same text for all handles of a process on the same members, in any order.
-func identity(members []member) string {
+func identity(members []quorum.Member) string {
 	ids := make([]string, len(members))
 	for i, m := range members {
-		ids[i] = m.e.IDs.Client() + "\x00" + m.key.Name
+		ids[i] = m.Engine.IDs.Client() + "\x00" + m.Key.Name
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, "\x00")
 }
 
 // givesUp wakes all waiters.
-func (w *redWaiters) givesUp() {
+func (w *waiters) givesUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.told)
@@ -307,7 +308,7 @@ func (w *redWaiters) givesUp() {
 }
 
 // givenUp returns a channel that is closed when one of the callers gives up from now on.
-func (w *redWaiters) givenUp() <-chan struct{} {
+func (w *waiters) givenUp() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.told

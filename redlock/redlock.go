@@ -1,4 +1,4 @@
-package multilock
+package redlock
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -25,12 +26,12 @@ const (
 	defaultRestartGuard  = 30 * time.Second // at least
 )
 
-var _ lock.Locker = (*RedLock)(nil)
+var _ lock.Locker = (*Lock)(nil)
 
-// RedLock is a handle on one lock on several servers; more than half of them have to agree. Any
+// Lock is a handle on one lock on several servers; more than half of them have to agree. Any
 // number of goroutines may use it.
-type RedLock struct {
-	all   []member
+type Lock struct {
+	all   []quorum.Member
 	bad   error // what every operation returns
 	id    string
 	limit time.Duration
@@ -39,17 +40,17 @@ type RedLock struct {
 	voices []*voice // of the members; all copies share them
 }
 
-// A RedOption changes a [RedLock].
-type RedOption interface{ applyRed(*RedLock) error }
+// An Option changes a [Lock].
+type Option interface{ apply(*Lock) error }
 
-type redOption func(*RedLock) error
+type option func(*Lock) error
 
-func (o redOption) applyRed(r *RedLock) error { return o(r) }
+func (o option) apply(r *Lock) error { return o(r) }
 
 // WithMemberTimeout sets how long one member may take to answer before the others decide without
 // it. The default is 50 ms. A grant that comes later joins the hold, or is released. At least 1 ms.
-func WithMemberTimeout(d time.Duration) RedOption {
-	return redOption(func(r *RedLock) error {
+func WithMemberTimeout(d time.Duration) Option {
+	return option(func(r *Lock) error {
 		if d < time.Millisecond {
 			return fmt.Errorf("%w: member timeout %v is below 1ms", ErrInvalidArgument, d)
 		}
@@ -63,8 +64,8 @@ func WithMemberTimeout(d time.Duration) RedOption {
 // restarted within that time may have forgotten the holder. The default is the larger of this
 // hold's own lease and 30 s. Servers report whole seconds, so a server may count up to two seconds
 // later than that, and never sooner. With 0 there is no guard, and INFO is not called.
-func WithRestartGuard(d time.Duration) RedOption {
-	return redOption(func(r *RedLock) error {
+func WithRestartGuard(d time.Duration) Option {
+	return option(func(r *Lock) error {
 		if d < 0 {
 			return fmt.Errorf("%w: restart guard %v is negative", ErrInvalidArgument, d)
 		}
@@ -73,29 +74,31 @@ func WithRestartGuard(d time.Duration) RedOption {
 	})
 }
 
-// Red returns a handle on a lock that is held while more than half of the given locks are held: at
+// New returns a handle on a lock that is held while more than half of the given locks are held: at
 // least three, on servers that are independent of each other, each by a client of its own.
 //
-// Red does no I/O. The operations return [ErrInvalidArgument] for what [Multi] refuses, for fewer
+// New does no I/O. The operations return [ErrInvalidArgument] for what multilock.Multi refuses, for fewer
 // than three locks, and for two of one client.
-func Red(locks ...lock.Locker) *RedLock {
-	members, err := membersOf(locks)
+func New(locks ...lock.Locker) *Lock {
+	members, err := quorum.MembersOf(locks)
 	if err == nil {
 		err = independent(members)
 	}
-	r := &RedLock{all: members, bad: err, id: identity(members), limit: defaultMemberTimeout, guard: -1}
+	r := &Lock{all: members, bad: err, id: identity(members), limit: defaultMemberTimeout, guard: -1}
 	for range members {
 		r.voices = append(r.voices, new(voice))
 	}
 	return r
 }
 
-func independent(members []member) error {
+func init() { quorum.Several[*Lock]() }
+
+func independent(members []quorum.Member) error {
 	if len(members) < fewest {
 		return fmt.Errorf("%w: a red lock of %d locks; it needs at least %d", ErrInvalidArgument, len(members), fewest)
 	}
 	for i, m := range members {
-		if j := slices.IndexFunc(members[:i], func(other member) bool { return other.e == m.e }); j >= 0 {
+		if j := slices.IndexFunc(members[:i], func(other quorum.Member) bool { return other.Engine == m.Engine }); j >= 0 {
 			return fmt.Errorf("%w: %q and %q of a red lock belong to one client", ErrInvalidArgument, members[j].Name(), m.Name())
 		}
 	}
@@ -104,19 +107,17 @@ func independent(members []member) error {
 
 // With returns a handle on the same lock with other settings. With an invalid value, the operations
 // of that handle return [ErrInvalidArgument].
-func (r *RedLock) With(opts ...RedOption) *RedLock {
+func (r *Lock) With(opts ...Option) *Lock {
 	with := *r
-	with.bad = cmp.Or(with.bad, object.Apply(&with, opts, RedOption.applyRed))
+	with.bad = cmp.Or(with.bad, object.Apply(&with, opts, Option.apply))
 	return &with
 }
 
-func (r *RedLock) members() []member { return r.all }
-
 // Name returns the names of the members.
-func (r *RedLock) Name() string { return names(r.all) }
+func (r *Lock) Name() string { return quorum.Names(r.all) }
 
 // quorum returns more than half.
-func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
+func (r *Lock) quorum() int { return len(r.all)/2 + 1 }
 
 // Lock waits until more than half of the members are held. ctx bounds only the wait.
 //
@@ -141,7 +142,7 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 // count, the error wraps ctx's error and that one. Each start of a server is logged once, at Warn.
 // Source: the idea is that of RedissonRedLock, and of the page on distributed locks of Redis; the
 // rules are those of this library.
-func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
+func (r *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
 	ask, err := lockkit.Resolve(opts)
 	return r.acquire(ctx, "lock", ask, err)
 }
@@ -150,13 +151,13 @@ func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold
 // [lock.WithWait]. It returns [ErrNotAcquired] if a quorum has answered, and too many members are
 // held, or restarted lately. If the members' errors are the reason, it returns these. If the wait
 // ends before a quorum has answered, it returns context.DeadlineExceeded. Cost, wire and other
-// errors: as [RedLock.Lock].
-func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+// errors: as [Lock.Lock].
+func (r *Lock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
 	ask, err := lockkit.ResolveTry(opts)
 	return r.acquire(ctx, "try lock", ask, err)
 }
 
-func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
+func (r *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
 	if err == nil {
 		err = r.bad
 	}
@@ -164,18 +165,18 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err e
 		err = fmt.Errorf("%w: lease %v of a red lock is below %v", ErrInvalidArgument, ask.Lease, shortestLease)
 	}
 	if err == nil {
-		err = usable(ctx, r.all)
+		err = quorum.Usable(ctx, r.all)
 	}
 	if err == nil {
 		hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 			return newCampaign(r, ask, seat).run(ctx)
-		}, handles(r.all)...)
+		}, quorum.Handles(r.all)...)
 	}
-	return hold, failed(op, r.all, err)
+	return hold, quorum.Failed(op, r.all, err)
 }
 
 // mustBeUp returns how long the server of a member must have been up.
-func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
+func (r *Lock) mustBeUp(ask locking.Ask) (d time.Duration) {
 	if r.guard >= 0 {
 		return r.guard
 	}
@@ -183,7 +184,7 @@ func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
 		return max(ask.Lease, defaultRestartGuard)
 	}
 	for _, m := range r.all { // each gives a lease of its client's watchdog timeout
-		d = max(d, m.e.WatchdogTimeout)
+		d = max(d, m.Engine.WatchdogTimeout)
 	}
 	return max(d, defaultRestartGuard)
 }
@@ -206,7 +207,7 @@ var aliveCommand = scripts.NewCommand("EXISTS", scripts.Safe)
 // refused returns a member's refusal. The refusal of a silent member may come from this process
 // alone, because a goroutine here waits for it. Then its server is asked for a sign of life, by one
 // goroutine at a time.
-func (v *voice) refused(ctx context.Context, m member, err error) error {
+func (v *voice) refused(ctx context.Context, m quorum.Member, err error) error {
 	switch restarted := (*RestartedError)(nil); {
 	case !v.silent.Load():
 		return err
@@ -220,7 +221,7 @@ func (v *voice) refused(ctx context.Context, m member, err error) error {
 		return errSilent
 	}
 	defer v.asking.Store(false)
-	if _, dead := m.e.Run(ctx, aliveCommand, []string{m.key.Name}, nil); dead != nil {
+	if _, dead := m.Engine.Run(ctx, aliveCommand, []string{m.Key.Name}, nil); dead != nil {
 		return dead
 	}
 	v.heard()

@@ -1,4 +1,4 @@
-package multilock_test
+package redlock_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // Each reply of a member is lost once: the state afterwards is that of one call.
@@ -25,7 +25,7 @@ func TestALostReplyOfARedMemberChangesNothing(t *testing.T) {
 		for how, opts := range map[string][]redistest.DropOption{"cut": nil, "silent": {redistest.Silent()}} {
 			f.name = redistest.Name(t)
 			// Every server is old enough after a second, and is asked.
-			guarded := f.through(rueidisson.WithWatchdogTimeout(9 * time.Second)).red(multilock.WithRestartGuard(time.Nanosecond))
+			guarded := f.through(rueidisson.WithWatchdogTimeout(9 * time.Second)).red(redlock.WithRestartGuard(time.Nanosecond))
 			require.NoError(t, take(t, guarded).Unlock(t.Context()))
 			drop := f.proxies[1].DropReply(redScript(t, of, f.name), 1, opts...)
 			hold := take(t, guarded)
@@ -55,7 +55,7 @@ func TestTheGuardCostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	// A member that is slow is not left out: there is one round.
-	guarded := f.through().red(multilock.WithRestartGuard(time.Nanosecond), multilock.WithMemberTimeout(soon))
+	guarded := f.through().red(redlock.WithRestartGuard(time.Nanosecond), redlock.WithMemberTimeout(soon))
 	hold := take(t, guarded) // it waits until three servers are a second old
 	f.heldOn(5, everyServer...)
 	require.NoError(t, hold.Unlock(t.Context()))
@@ -121,7 +121,7 @@ func holdRedAndLook(p *redistest.Parent) {
 		defer func() { _ = c.Close(context.Background()) }()
 		locks = append(locks, c.Lock(os.Getenv("NAME")))
 	}
-	hold, err := multilock.Red(locks...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(time.Second)).Lock(context.Background())
+	hold, err := redlock.New(locks...).With(redlock.WithRestartGuard(0), redlock.WithMemberTimeout(time.Second)).Lock(context.Background())
 	if err != nil {
 		p.Say("failed %v", err)
 		return
@@ -179,7 +179,7 @@ func TestTheACLOfTheDocsIsEnoughForARedLock(t *testing.T) {
 		t.Cleanup(func() { closeClient(c) })
 		admins, locks = append(admins, admin), append(locks, c.Lock("orders:1"))
 	}
-	red := multilock.Red(locks...).With(multilock.WithRestartGuard(time.Nanosecond), multilock.WithMemberTimeout(soon))
+	red := redlock.New(locks...).With(redlock.WithRestartGuard(time.Nanosecond), redlock.WithMemberTimeout(soon))
 	require.NoError(t, take(t, red).Unlock(t.Context()))
 	for _, admin := range admins {
 		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
@@ -193,7 +193,7 @@ func TestTheACLOfTheDocsIsEnoughForARedLock(t *testing.T) {
 	for _, admin := range admins {
 		nothingLeft(t, admin, "orders:1")
 	}
-	requireFree(t, red.With(multilock.WithRestartGuard(0)))
+	requireFree(t, red.With(redlock.WithRestartGuard(0)))
 }
 
 // A server that does not tell its uptime is told apart from one that is young.
@@ -206,7 +206,7 @@ func TestAServerThatDoesNotTellItsUptimeIsNamed(t *testing.T) {
 		t.Cleanup(func() { closeClient(c) })
 		locks = append(locks, c.Lock("a"))
 	}
-	_, err := multilock.Red(locks...).With(multilock.WithMemberTimeout(soon)).Lock(bounded(t))
+	_, err := redlock.New(locks...).With(redlock.WithMemberTimeout(soon)).Lock(bounded(t))
 	require.ErrorContains(t, err, "WithRestartGuard")
-	requireFree(t, multilock.Red(locks...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(soon)))
+	requireFree(t, redlock.New(locks...).With(redlock.WithRestartGuard(0), redlock.WithMemberTimeout(soon)))
 }

@@ -1,4 +1,4 @@
-package multilock
+package redlock
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
@@ -39,7 +40,7 @@ func (e *RestartedError) Unwrap() error { return ErrNotAcquired }
 
 // guarded asks for a member, and then for the uptime of its server. The request for the uptime
 // follows the first one, so a server that restarts between the two is young.
-func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(context.Context) (*lock.Hold, error)) (*lock.Hold, error) {
+func guarded(ctx context.Context, m quorum.Member, mustBeUp time.Duration, ask func(context.Context) (*lock.Hold, error)) (*lock.Hold, error) {
 	if mustBeUp == 0 {
 		return ask(ctx)
 	}
@@ -48,15 +49,15 @@ func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(co
 	if err != nil {
 		return nil, err
 	}
-	if err := m.oldEnough(ctx, follower, mustBeUp); err != nil {
+	if err := oldEnough(ctx, m, follower, mustBeUp); err != nil {
 		_ = hold.Unlock(ctx) // its client repeats what fails
 		return nil, err
 	}
 	return hold, nil
 }
 
-func (m member) oldEnough(ctx context.Context, follower *send.Follower, mustBeUp time.Duration) error {
-	up, err := m.uptime(ctx, follower)
+func oldEnough(ctx context.Context, m quorum.Member, follower *send.Follower, mustBeUp time.Duration) error {
+	up, err := uptime(ctx, m, follower)
 	if err != nil {
 		return fmt.Errorf("%q: how long its server has been up (see WithRestartGuard): %w", m.Name(), err)
 	}
@@ -64,17 +65,17 @@ func (m member) oldEnough(ctx context.Context, follower *send.Follower, mustBeUp
 		return nil
 	}
 	restarted := time.Now().Add(-up)
-	return &RestartedError{m.Name(), m.e.Node(m.key.Name), restarted, restarted.Add(mustBeUp)}
+	return &RestartedError{m.Name(), m.Engine.Node(m.Key.Name), restarted, restarted.Add(mustBeUp)}
 }
 
 // uptime returns the answer that followed the acquire, or makes a request of its own.
-func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Duration, error) {
+func uptime(ctx context.Context, m quorum.Member, follower *send.Follower) (time.Duration, error) {
 	if answer, followed := follower.Answer(); followed {
 		if _, said := rueidis.IsRedisErr(answer.Error()); said || answer.Error() == nil { // else the answer was lost
 			return seconds(answer.AsInt64())
 		}
 	}
-	answer, err := m.e.Run(context.WithoutCancel(ctx), uptimeScript, []string{m.key.Name}, nil)
+	answer, err := m.Engine.Run(context.WithoutCancel(ctx), uptimeScript, []string{m.Key.Name}, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package multilock_test
+package redlock_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // The uptime is the difference of two whole seconds: a server that was started
@@ -33,7 +33,7 @@ func TestAServerCountsNoSoonerThanItsTime(t *testing.T) {
 	for i, s := range servers {
 		locks = append(locks, open(t, s.Addr()).Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
 	}
-	red := multilock.Red(locks...).With(multilock.WithRestartGuard(guard), multilock.WithMemberTimeout(soon))
+	red := redlock.New(locks...).With(redlock.WithRestartGuard(guard), redlock.WithMemberTimeout(soon))
 	for {
 		hold, err := red.TryLock(bounded(t))
 		if err != nil {
@@ -55,7 +55,7 @@ func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
 		c := open(t, redistest.Start(t).Addr(), rueidisson.WithLogger(slog.New(slog.NewTextHandler(logged, nil))))
 		locks = append(locks, c.Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
 	}
-	red := multilock.Red(locks...).With(multilock.WithMemberTimeout(soon))
+	red := redlock.New(locks...).With(redlock.WithMemberTimeout(soon))
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	failed := make(chan error, 1)
@@ -68,7 +68,7 @@ func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
 	err := redistest.Done(t, failed)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, lock.ErrNotAcquired, "nobody holds it")
-	restarted := new(*multilock.RestartedError)
+	restarted := new(*redlock.RestartedError)
 	require.ErrorAs(t, err, restarted)
 	_, err = red.TryLock(bounded(t))
 	require.ErrorAs(t, err, restarted)

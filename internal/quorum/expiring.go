@@ -1,4 +1,4 @@
-package multilock
+package quorum
 
 import (
 	"reflect"
@@ -12,16 +12,16 @@ type alarm struct {
 
 // Expiring returns a channel that is closed when so many parts warn that the rest is not enough.
 // The first call starts a goroutine, which ends with the warning or the hold.
-func (h *held) Expiring() <-chan struct{} {
+func (h *Held) Expiring() <-chan struct{} {
 	quiet := h.quiet()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.alarm != nil && (!isClosed(h.alarm.rung) || quiet < h.need) {
+	if h.alarm != nil && (!isClosed(h.alarm.rung) || quiet < h.Need) {
 		return h.alarm.rung // it is still running, or has rung
 	}
 	h.alarm = &alarm{make(chan struct{}), make(chan struct{}, 1)}
 	switch {
-	case quiet < h.need:
+	case quiet < h.Need:
 		close(h.alarm.rung)
 	case h.cause == nil:
 		if h.over == nil {
@@ -33,9 +33,9 @@ func (h *held) Expiring() <-chan struct{} {
 }
 
 // quiet returns how many parts are trusted and do not warn.
-func (h *held) quiet() (n int) {
-	for _, p := range h.now() {
-		if p.hold.Err() == nil && !isClosed(p.hold.Expiring()) {
+func (h *Held) quiet() (n int) {
+	for _, p := range h.Parts() {
+		if p.Hold.Err() == nil && !isClosed(p.Hold.Expiring()) {
 			n++
 		}
 	}
@@ -44,9 +44,9 @@ func (h *held) quiet() (n int) {
 
 // watch starts a goroutine that awaits the alarm, of a client that is not closing. The caller holds
 // the mutex.
-func (h *held) watch(a *alarm) {
+func (h *Held) watch(a *alarm) {
 	for _, p := range h.parts {
-		if p.e.Open() == nil && p.e.Spawn(func() { h.await(a, p.e.Closing()) }) {
+		if p.Engine.Open() == nil && p.Engine.Spawn(func() { h.await(a, p.Engine.Closing()) }) {
 			return
 		}
 	}
@@ -54,11 +54,11 @@ func (h *held) watch(a *alarm) {
 
 // await rings when too few parts are quiet. If the goroutine's client closes, another client's
 // goroutine continues.
-func (h *held) await(a *alarm, closing <-chan struct{}) {
-	for h.quiet() >= h.need {
+func (h *Held) await(a *alarm, closing <-chan struct{}) {
+	for h.quiet() >= h.Need {
 		cases := []reflect.SelectCase{receive(h.over), receive(closing), receive(a.look)}
-		for _, p := range h.now() {
-			if ch := p.hold.Expiring(); p.hold.Err() == nil && !isClosed(ch) {
+		for _, p := range h.Parts() {
+			if ch := p.Hold.Expiring(); p.Hold.Err() == nil && !isClosed(ch) {
 				cases = append(cases, receive(ch))
 			}
 		}
@@ -75,8 +75,8 @@ func (h *held) await(a *alarm, closing <-chan struct{}) {
 	close(a.rung)
 }
 
-// lookAgain makes the alarm check again, if there is one.
-func (h *held) lookAgain() {
+// LookAgain makes the alarm check again, if there is one.
+func (h *Held) LookAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.alarm == nil {

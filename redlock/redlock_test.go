@@ -1,4 +1,4 @@
-package multilock_test
+package redlock_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // five are servers of their own, each behind a proxy.
@@ -70,9 +71,9 @@ func (f *five) process(addrs []string, opts ...rueidisson.Option) *fleet {
 	return all
 }
 
-func (f *fleet) red(opts ...multilock.RedOption) *multilock.RedLock {
-	usual := []multilock.RedOption{multilock.WithRestartGuard(0), multilock.WithMemberTimeout(time.Second)} // on a machine that is busy
-	return multilock.Red(f.locks...).With(append(usual, opts...)...)
+func (f *fleet) red(opts ...redlock.Option) *redlock.Lock {
+	usual := []redlock.Option{redlock.WithRestartGuard(0), redlock.WithMemberTimeout(time.Second)} // on a machine that is busy
+	return redlock.New(f.locks...).With(append(usual, opts...)...)
 }
 
 // raw is a client of one server. It is connected anew, as servers come and go.
@@ -315,9 +316,9 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 				require.NoError(t, second.Err(), "both hold it: this is what the guard is for")
 				return
 			}
-			_, err := multilock.Red(there.locks...).With(multilock.WithMemberTimeout(soon)).TryLock(bounded(t))
+			_, err := redlock.New(there.locks...).With(redlock.WithMemberTimeout(soon)).TryLock(bounded(t))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
-			var restarted *multilock.RestartedError
+			var restarted *redlock.RestartedError
 			require.ErrorAs(t, err, &restarted)
 			require.Equal(t, f.name, restarted.Member)
 			require.NotEmpty(t, restarted.Server)
@@ -332,7 +333,7 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 			_ = hold.Unlock(t.Context()) // what the third does not answer
 
 			// A wait goes on until enough of them count.
-			second := take(t, multilock.Red(there.locks...).With(multilock.WithRestartGuard(3*time.Second)))
+			second := take(t, redlock.New(there.locks...).With(redlock.WithRestartGuard(3*time.Second)))
 			require.GreaterOrEqual(t, len(upFor(t, f, 3)), 3, "a quorum counts by now")
 			require.NoError(t, second.Unlock(t.Context()))
 		})
@@ -430,21 +431,22 @@ func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 	one, two, third := open(t, proxy.Addr()), open(t, proxy.Addr()), open(t, proxy.Addr())
 	good := []lock.Locker{one.Lock("a"), two.Lock("a"), third.Lock("a")}
 	for name, of := range map[string]struct {
-		lock *multilock.RedLock
+		lock *redlock.Lock
 		opts []lock.TryOption
 		says string
 	}{
-		"none":                   {multilock.Red(), nil, "no locks"},
-		"two":                    {multilock.Red(good[:2]...), nil, "at least 3"},
-		"two of one client":      {multilock.Red(one.Lock("a"), two.Lock("b"), one.Lock("c")), nil, "one client"},
-		"the same twice":         {multilock.Red(good[0], good[1], one.Lock("a")), nil, "twice"},
-		"several":                {multilock.Red(good[0], good[1], multilock.Red(good...)), nil, "several"},
-		"a lease that is short":  {multilock.Red(good...), []lock.TryOption{lock.WithLease(49 * time.Millisecond)}, "below 50ms"},
-		"a negative wait":        {multilock.Red(good...), []lock.TryOption{lock.WithWait(-1)}, "negative"},
-		"a member timeout of 0":  {multilock.Red(good...).With(multilock.WithMemberTimeout(0)), nil, "member timeout"},
-		"a negative guard":       {multilock.Red(good...).With(multilock.WithRestartGuard(-1)), nil, "guard"},
-		"a nil option":           {multilock.Red(good...).With(nil), nil, "nil option"},
-		"a user's own, and good": {multilock.Red(append(good, stranger{})...), nil, "stranger"},
+		"none":                   {redlock.New(), nil, "no locks"},
+		"two":                    {redlock.New(good[:2]...), nil, "at least 3"},
+		"two of one client":      {redlock.New(one.Lock("a"), two.Lock("b"), one.Lock("c")), nil, "one client"},
+		"the same twice":         {redlock.New(good[0], good[1], one.Lock("a")), nil, "twice"},
+		"several":                {redlock.New(good[0], good[1], redlock.New(good...)), nil, "several"},
+		"a multi lock":           {redlock.New(good[0], good[1], multilock.Multi(good...)), nil, "several"},
+		"a lease that is short":  {redlock.New(good...), []lock.TryOption{lock.WithLease(49 * time.Millisecond)}, "below 50ms"},
+		"a negative wait":        {redlock.New(good...), []lock.TryOption{lock.WithWait(-1)}, "negative"},
+		"a member timeout of 0":  {redlock.New(good...).With(redlock.WithMemberTimeout(0)), nil, "member timeout"},
+		"a negative guard":       {redlock.New(good...).With(redlock.WithRestartGuard(-1)), nil, "guard"},
+		"a nil option":           {redlock.New(good...).With(nil), nil, "nil option"},
+		"a user's own, and good": {redlock.New(append(good, stranger{})...), nil, "stranger"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy.ResetLog()
@@ -454,7 +456,7 @@ func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 			require.Empty(t, sent(proxy), "nothing is sent")
 		})
 	}
-	_, err := multilock.Multi(multilock.Red(good...)).Lock(t.Context())
+	_, err := multilock.Multi(redlock.New(good...)).Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }
 
