@@ -21,11 +21,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
+	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/topic"
@@ -382,20 +383,20 @@ var checkedKinds = map[string]checked{
 	},
 	"list multimap": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewListMultimap[string, int](c, name)
+			return multimap.NewList[string, int](c, name)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			m := rmap.NewListMultimap[string, int](c, name)
+			m := multimap.NewList[string, int](c, name)
 			u.do(m.PutAll(u.ctx, "k", 1, 2), last(m.Get(u.ctx, "k")), last(m.Range(u.ctx, "k", 0, 1)), last(m.Replace(u.ctx, "k", 3)), last(m.RemoveAll(u.ctx, "k")), last(m.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
 	},
 	"set multimap": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewSetMultimap[string, int](c, name)
+			return multimap.NewSet[string, int](c, name)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			m := rmap.NewSetMultimap[string, int](c, name)
+			m := multimap.NewSet[string, int](c, name)
 			u.do(last(m.PutAll(u.ctx, "k", 1, 2)), last(m.Get(u.ctx, "k")), last(m.Replace(u.ctx, "k", 3)), last(m.RemoveAll(u.ctx, "k")), last(m.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
@@ -964,10 +965,10 @@ func TestCheckOfARedLock(t *testing.T) {
 		t.Cleanup(func() { shut(t, c) })
 		locks = append(locks, c.Lock("a"))
 	}
-	require.NoError(t, multilock.Red(locks...).Check(t.Context()))
+	require.NoError(t, redlock.New(locks...).Check(t.Context()))
 	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("a").Value("1").Build()).Error())
-	require.ErrorIs(t, multilock.Red(locks...).Check(t.Context()), lock.ErrWrongKind)
-	require.ErrorIs(t, multilock.Red(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
+	require.ErrorIs(t, redlock.New(locks...).Check(t.Context()), lock.ErrWrongKind)
+	require.ErrorIs(t, redlock.New(locks[0]).Check(t.Context()), lock.ErrInvalidArgument)
 }
 
 // TestCheckSaysThatTheServerIsAway within the time of its context, also without objects.

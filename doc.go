@@ -25,7 +25,7 @@
 //   - [Client.RWLock]: many readers, or one writer
 //   - [Client.MultiLock]: several locks at once, or none of them
 //   - [Client.LockGroup]: many locks under one name, several at once
-//   - [multilock.Red]: one lock on several servers; more than half have to agree
+//   - [redlock.New]: one lock on several servers; more than half have to agree
 //   - [Client.Election]: one leader of a fleet, which all processes can observe
 //   - [Client.Semaphore]: at most n at the same time, or a stock
 //   - [Client.PermitSemaphore]: the same with leases: the permits of a process that dies come
@@ -42,8 +42,8 @@
 //   - [rmap.NewNear]: a map with copies of its entries in the process
 //   - [rmap.NewLoading]: a map that loads what is absent
 //   - [rmap.NewWriting]: a map that writes to a store, at once or later
-//   - [rmap.NewListMultimap]: a list of values for each key
-//   - [rmap.NewSetMultimap]: a set of values for each key
+//   - [multimap.NewList]: a list of values for each key
+//   - [multimap.NewSet]: a set of values for each key
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -95,7 +95,7 @@
 //
 // See docs/guide/README.md for programs, docs/redis.md for servers, keys, commands and ACLs, and docs/limits.md for limits.
 //
-// [multilock.Red]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multilock#Red
+// [redlock.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/redlock#New
 // [rmap.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#New
 // [rmap.NewTTLMap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewTTLMap
 // [rmap.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewCache
@@ -103,8 +103,8 @@
 // [rmap.NewNear]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewNear
 // [rmap.NewLoading]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewLoading
 // [rmap.NewWriting]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewWriting
-// [rmap.NewListMultimap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewListMultimap
-// [rmap.NewSetMultimap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewSetMultimap
+// [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
+// [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

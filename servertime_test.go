@@ -21,6 +21,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -116,7 +117,7 @@ var bulkies = map[string]bulky{
 	},
 	"list multimap": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			m := rmap.NewListMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
+			m := multimap.NewList[string, string](c, name, multimap.WithCodec(codec.Text))
 			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
 				for _, v := range some {
 					err = errors.Join(err, m.Put(ctx, strconv.Itoa(i), v))
@@ -125,7 +126,7 @@ var bulkies = map[string]bulky{
 			return err
 		},
 		ways: []way{{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			return counted(rmap.NewListMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+			return counted(multimap.NewList[string, string](c, name, multimap.WithCodec(codec.Text)).All(ctx))
 		}}},
 	},
 	"queue": {
@@ -261,7 +262,7 @@ var bulkies = map[string]bulky{
 	"set multimap": {
 		most: 50_000,
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			m := rmap.NewSetMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
+			m := multimap.NewSet[string, string](c, name, multimap.WithCodec(codec.Text))
 			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
 				for _, v := range some {
 					_, more := m.Put(ctx, strconv.Itoa(i), v)
@@ -271,7 +272,7 @@ var bulkies = map[string]bulky{
 			return err
 		},
 		ways: []way{{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-			return counted(rmap.NewSetMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+			return counted(multimap.NewSet[string, string](c, name, multimap.WithCodec(codec.Text)).All(ctx))
 		}}},
 	},
 	"reliable queue": {

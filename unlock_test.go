@@ -9,7 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // unlocking takes something, and returns what gives it back.
@@ -34,7 +34,7 @@ var unlockings = map[string]unlocking{
 		return p[0].MultiLock(p[0].Lock(name+"-1"), p[0].Lock(name+"-2"))
 	}),
 	"red": unlockingOf(func(p process, name string) lock.Locker {
-		return multilock.Red(p[0].Lock(name+"-1"), p[1].Lock(name+"-2"), p[2].Lock(name+"-3")).With(multilock.WithRestartGuard(0))
+		return redlock.New(p[0].Lock(name+"-1"), p[1].Lock(name+"-2"), p[2].Lock(name+"-3")).With(redlock.WithRestartGuard(0))
 	}),
 	"write, with a reader under it": func(t *testing.T, p process, name string) func(context.Context) error {
 		t.Helper()

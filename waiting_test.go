@@ -2,6 +2,7 @@ package rueidisson_test
 
 import (
 	"github.com/rueidisson/rueidisson/queue/reliable"
+	"github.com/rueidisson/rueidisson/redlock"
 
 	"context"
 	"errors"
@@ -16,7 +17,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/pace"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -115,7 +115,7 @@ var waitables = map[string]waitable{
 		return p[0].MultiLock(p[0].Lock(name+"-1"), p[0].Lock(name+"-2"))
 	}),
 	"red": lockable(func(p process, name string) lock.Locker {
-		return multilock.Red(p[0].Lock(name+"-1"), p[1].Lock(name+"-2"), p[2].Lock(name+"-3")).With(multilock.WithRestartGuard(0))
+		return redlock.New(p[0].Lock(name+"-1"), p[1].Lock(name+"-2"), p[2].Lock(name+"-3")).With(redlock.WithRestartGuard(0))
 	}),
 	"semaphore": {
 		hold: func(t *testing.T, p process, name string) {

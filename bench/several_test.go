@@ -13,13 +13,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 var severalRows = []row{
 	{"multi lock of 4", "us/pair", goal{atMost: 1.25}, multiOfFour},
 	{"lock group of 4, by the multi lock", "us/pair", goal{atMost: 1}, groupOfFour},
-	{"red lock, 5 servers", "us/pair", goal{atMost: 1.25}, redOfFive(multilock.WithRestartGuard(time.Second))},
-	{"red lock, 5 servers, no restart guard", "us/pair", goal{}, redOfFive(multilock.WithRestartGuard(0))},
+	{"red lock, 5 servers", "us/pair", goal{atMost: 1.25}, redOfFive(redlock.WithRestartGuard(time.Second))},
+	{"red lock, 5 servers, no restart guard", "us/pair", goal{}, redOfFive(redlock.WithRestartGuard(0))},
 	{"red lock, one of 5 servers silent, by none", "us/pair", goal{atMost: 1.25}, redWithASilentOne},
 }
 
@@ -107,13 +108,13 @@ func groupOfFour(t *testing.T, s *redistest.Server) sides {
 
 // redLock is a red lock on these addresses, which has been held once: the
 // servers are old enough for it, and a silent one is known.
-func redLock(t *testing.T, name string, addrs []string, opts ...multilock.RedOption) locker {
+func redLock(t *testing.T, name string, addrs []string, opts ...redlock.Option) locker {
 	t.Helper()
 	var locks []lock.Locker
 	for _, addr := range addrs {
 		locks = append(locks, client(t, addr).Lock(name))
 	}
-	l := ofHolds(multilock.Red(locks...).With(opts...))
+	l := ofHolds(redlock.New(locks...).With(opts...))
 	if err := l.pair(t.Context(), time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func fiveServers(t *testing.T) (addrs []string) {
 	return addrs
 }
 
-func redOfFive(guard multilock.RedOption) func(t *testing.T, s *redistest.Server) sides {
+func redOfFive(guard redlock.Option) func(t *testing.T, s *redistest.Server) sides {
 	return func(t *testing.T, _ *redistest.Server) sides {
 		addrs := fiveServers(t)
 		var all []*bare
@@ -144,7 +145,7 @@ func redWithASilentOne(t *testing.T, _ *redistest.Server) sides {
 	addrs := fiveServers(t)
 	proxy := redistest.NewProxy(t, addrs[2])
 	silenced := append(append([]string{}, addrs[:2]...), proxy.Addr(), addrs[3], addrs[4])
-	guard := multilock.WithRestartGuard(time.Second)
+	guard := redlock.WithRestartGuard(time.Second)
 	l := redLock(t, "silent", silenced, guard)
 	proxy.BlackHole()
 	t.Cleanup(proxy.Restore)                                 // the client could not say goodbye

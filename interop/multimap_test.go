@@ -18,7 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
 
@@ -50,7 +50,7 @@ type aMultimap interface {
 	KeyLen(ctx context.Context) (int64, error)
 	Expire(ctx context.Context, k string, d time.Duration) (bool, error)
 	TTL(ctx context.Context, k string) (time.Duration, error)
-	Values(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[string, error]
+	Values(ctx context.Context, opts ...multimap.ScanOption) iter.Seq2[string, error]
 	HasValue(ctx context.Context, v string) (bool, error)
 	Delete(ctx context.Context) (bool, error)
 	Lock(k string) *lock.Lock
@@ -67,16 +67,16 @@ type sharedMultimap struct {
 	theirs peer.Multimap
 }
 
-func (w *world) sharedMultimap(t *testing.T, kind, java string, opts ...rmap.MultimapOption) *sharedMultimap {
+func (w *world) sharedMultimap(t *testing.T, kind, java string, opts ...multimap.Option) *sharedMultimap {
 	t.Helper()
 	m := &sharedMultimap{t: t, ctx: within(t)}
-	name, opts := redistest.Name(t), append(opts, rmap.WithCodec(codec.Text))
+	name, opts := redistest.Name(t), append(opts, multimap.WithCodec(codec.Text))
 	m.name = name
 	if c := w.client(t, answersMayTakeLong); kind == "list" {
-		mine := rmap.NewListMultimap[string, string](c, name, opts...)
+		mine := multimap.NewList[string, string](c, name, opts...)
 		m.mine, m.put = mine, func(k string, vs ...string) { t.Helper(); require.NoError(t, mine.PutAll(m.ctx, k, vs...)) }
 	} else {
-		mine := rmap.NewSetMultimap[string, string](c, name, opts...)
+		mine := multimap.NewSet[string, string](c, name, opts...)
 		m.mine, m.put = mine, func(k string, vs ...string) {
 			t.Helper()
 			_, err := mine.PutAll(m.ctx, k, vs...)
@@ -257,7 +257,7 @@ func bothLookAtAMultimap(t *testing.T, w *world, kind string) {
 	name, err := m.theirs.NameOfEntryObject(m.ctx, "getSemaphore", str("k"))
 	require.NoError(t, err)
 	require.Equal(t, name, m.mine.Semaphore("k").Name())
-	list, ok := m.mine.(*rmap.ListMultimap[string, string])
+	list, ok := m.mine.(*multimap.List[string, string])
 	if !ok {
 		return
 	}
@@ -366,7 +366,7 @@ func whatJavaLeavesOfKeys(t *testing.T, w *world, kind string) {
 func theServerEndsKeys(t *testing.T, w *world) {
 	ctx := within(t)
 	if w.cluster {
-		m := w.sharedMultimap(t, "list", "multimap", rmap.WithNativeExpiry())
+		m := w.sharedMultimap(t, "list", "multimap", multimap.WithNativeExpiry())
 		m.put("k", "a")
 		_, err := m.mine.Expire(ctx, "k", time.Hour)
 		require.ErrorContains(t, err, "Redis 7.4")
@@ -378,9 +378,9 @@ func theServerEndsKeys(t *testing.T, w *world) {
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{server.Addr()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
-	opts := []rmap.MultimapOption{rmap.WithCodec(codec.Text), rmap.WithNativeExpiry()}
+	opts := []multimap.Option{multimap.WithCodec(codec.Text), multimap.WithNativeExpiry()}
 	for kind, mine := range map[string]aMultimap{
-		"list": rmap.NewListMultimap[string, string](c, "list", opts...), "set": rmap.NewSetMultimap[string, string](c, "set", opts...),
+		"list": multimap.NewList[string, string](c, "list", opts...), "set": multimap.NewSet[string, string](c, "set", opts...),
 	} {
 		theirs := java.Multimap(kind+"multimapcachenative", "t", kind, "String")
 		for _, k := range []string{"a", "b"} {

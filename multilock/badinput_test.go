@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // stranger is a Locker that a user has written.
@@ -51,6 +52,7 @@ func TestMembersThatCannotBeUsedAreRefused(t *testing.T) {
 		"the same twice":          {[]lock.Locker{one, c.Lock("two"), c.Lock("one")}, "twice"},
 		"the same twice, mapped":  {[]lock.Locker{one, c.Lock("ONE")}, "twice"},
 		"several":                 {[]lock.Locker{one, multilock.Multi(c.Lock("two"))}, "several"},
+		"a red lock":              {[]lock.Locker{one, redlock.New(c.Lock("two"))}, "several"},
 		"several that are no use": {[]lock.Locker{multilock.Multi()}, "several"},
 		"an empty name":           {[]lock.Locker{one, c.Lock("")}, "empty name"},
 	} {

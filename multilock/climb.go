@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -16,8 +17,8 @@ import (
 // climb acquires locks in their order: it waits for one only while it holds those before it, and
 // none after it.
 type climb struct {
-	held    *held
-	members []member
+	held    *quorum.Held
+	members []quorum.Member
 	ask     locking.Ask
 	until   time.Time // the end of WithWait
 
@@ -28,9 +29,9 @@ type climb struct {
 }
 
 // takeAll acquires all of the members, or none.
-func takeAll(ctx context.Context, members []member, ask locking.Ask, seat lease.Seat) (locking.Holding, error) {
+func takeAll(ctx context.Context, members []quorum.Member, ask locking.Ask, seat lease.Seat) (locking.Holding, error) {
 	n := len(members)
-	c := &climb{held: newHeld(n, seat), members: members, ask: ask, holds: make([]*lock.Hold, n), busy: make([]error, n)}
+	c := &climb{held: quorum.NewHeld(n, seat), members: members, ask: ask, holds: make([]*lock.Hold, n), busy: make([]error, n)}
 	if ask.Wait > 0 {
 		c.until = time.Now().Add(ask.Wait)
 	}
@@ -38,16 +39,16 @@ func takeAll(ctx context.Context, members []member, ask locking.Ask, seat lease.
 		c.drop(0)
 		return nil, err
 	}
-	c.held.stand(c.parts(0))
+	c.held.Start(c.parts(0))
 	return c.held, nil
 }
 
 // parts returns the held members from index from on.
-func (c *climb) parts(from int) []part {
-	parts := make([]part, 0, len(c.members)-from)
+func (c *climb) parts(from int) []quorum.Part {
+	parts := make([]quorum.Part, 0, len(c.members)-from)
 	for i := from; i < len(c.members); i++ {
 		if c.holds[i] != nil {
-			parts = append(parts, part{c.members[i], i, c.holds[i]})
+			parts = append(parts, quorum.Part{Member: c.members[i], I: i, Hold: c.holds[i]})
 		}
 	}
 	return parts
@@ -71,24 +72,24 @@ func (c *climb) toTop(ctx context.Context) error {
 
 // tryRest asks all members that are not held, and returns the first that is still not held.
 func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
-	if err := usable(ctx, c.members); err != nil {
+	if err := quorum.Usable(ctx, c.members); err != nil {
 		return 0, err
 	}
-	r := newRound(len(c.members), func(a answer) {
-		if a.hold != nil { // it came too late
-			_ = a.hold.Unlock(context.Background()) // its client repeats what fails
+	r := quorum.NewRound(len(c.members), func(a quorum.Answer) {
+		if a.Hold != nil { // it came too late
+			_ = a.Hold.Unlock(context.Background()) // its client repeats what fails
 		}
 	})
 	asked := 0
 	for i, m := range c.members {
 		if c.holds[i] == nil {
 			asked++
-			r.ask(i, m, func() (*lock.Hold, error) { return m.tryOnce(ctx, c.options()...) })
+			r.Ask(i, m, func() (*lock.Hold, error) { return m.TryOnce(ctx, c.options()...) })
 		}
 	}
-	open, end := c.within(ctx, 0) // and a grace, for those that have been asked
+	open, end := c.within(ctx, 0) // and a Grace, for those that have been asked
 	defer end()
-	if r.all(open, asked, c.take) {
+	if r.All(open, asked, c.take) {
 		return c.firstGap()
 	}
 	for i, err := range c.busy { // one held member is an answer for all of them
@@ -108,9 +109,9 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 }
 
 // take notes an answer.
-func (c *climb) take(a answer) {
-	if c.holds[a.i], c.busy[a.i] = a.hold, a.err; a.hold != nil {
-		lockkit.Tell(a.hold, c.held)
+func (c *climb) take(a quorum.Answer) {
+	if c.holds[a.I], c.busy[a.I] = a.Hold, a.Err; a.Hold != nil {
+		lockkit.Tell(a.Hold, c.held)
 	}
 }
 
@@ -137,7 +138,7 @@ func (c *climb) settle(ctx context.Context) (gap int, err error) {
 	if c.ask.Lease > 0 && c.waited {
 		c.extend(ctx, len(c.members))
 	}
-	if err := usable(ctx, c.members); err != nil {
+	if err := quorum.Usable(ctx, c.members); err != nil {
 		return 0, err
 	}
 	return c.firstLost(), nil
@@ -156,27 +157,27 @@ func (c *climb) firstLost() int {
 // extend gives the first n members their whole lease again. A member that cannot be extended is
 // lost in time, and detected then.
 func (c *climb) extend(ctx context.Context, n int) {
-	held := make([]member, 0, n)
+	held := make([]quorum.Member, 0, n)
 	holds := make([]*lock.Hold, 0, n)
 	for i := range n {
 		if c.holds[i] != nil {
 			held, holds = append(held, c.members[i]), append(holds, c.holds[i])
 		}
 	}
-	ctx, end := c.within(ctx, grace)
+	ctx, end := c.within(ctx, quorum.Grace)
 	defer end()
-	together(held, func(i int) { _ = holds[i].Extend(ctx, c.ask.Lease) })
+	quorum.Together(held, func(i int) { _ = holds[i].Extend(ctx, c.ask.Lease) })
 }
 
 // drop releases the held members from index from on. Releases that get no answer continue in the
 // background.
 func (c *climb) drop(from int) {
-	r := newRound(len(c.members), func(answer) {})
+	r := quorum.NewRound(len(c.members), func(quorum.Answer) {})
 	parts := c.parts(from)
 	for i, p := range parts {
-		r.ask(i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Unlock(context.Background()) })
+		r.Ask(i, p.Member, func() (*lock.Hold, error) { return nil, p.Hold.Unlock(context.Background()) })
 	}
-	r.last(len(parts), func(answer) {})
+	r.Last(len(parts), func(quorum.Answer) {})
 	clear(c.holds[from:])
 }
 
@@ -191,7 +192,7 @@ func (c *climb) waitFor(ctx context.Context, i int) error {
 	for {
 		hold, err := c.waitOnce(held, i)
 		if err == nil {
-			c.take(answer{i, hold, nil})
+			c.take(quorum.Answer{I: i, Hold: hold})
 			return nil
 		}
 		if ctx.Err() == nil && held.Err() != nil {
@@ -208,13 +209,11 @@ func (c *climb) waitFor(ctx context.Context, i int) error {
 // whileHeld returns a context that ends when a held member is lost.
 func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c.held.mu.Lock()
-	c.held.wake = cancel
-	c.held.mu.Unlock()
+	c.held.Wake(cancel)
 	if c.firstLost() < len(c.members) {
 		cancel(ErrLost) // it was lost before it could be told
 	}
-	wakeAtClose(ctx, c.members, cancel, nil)
+	quorum.WakeAtClose(ctx, c.members, cancel, nil)
 	return ctx, func() { cancel(nil) }
 }
 
@@ -249,7 +248,7 @@ func (c *climb) goesOn(ctx context.Context, i int, err error) bool {
 	if c.failed.IsZero() {
 		c.failed = time.Now()
 	}
-	return send.Transient(err) && time.Since(c.failed) < c.members[i].e.WatchdogTimeout
+	return send.Transient(err) && time.Since(c.failed) < c.members[i].Engine.WatchdogTimeout
 }
 
 func (c *climb) leases() []lock.LockOption {

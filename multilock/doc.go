@@ -1,9 +1,9 @@
 // Package multilock holds several locks as one.
 //
 // [Multi] is all or nothing: Redisson's RedissonMultiLock over locks of any kind and client of this
-// library. [Red] is one lock on several servers; more than half of them have to agree. [Group] is
-// many locks under one name. All return a [lock.Hold] that can do everything except
-// [lock.Hold.Token]: a hold of several locks cannot be joined.
+// library. [Group] is many locks under one name. Both return a [lock.Hold] that can do everything except
+// [lock.Hold.Token]: a hold of several locks cannot be joined. Package redlock is one lock on several servers; more than
+// half of them have to agree.
 //
 //	both := multilock.Multi(c.Lock("account:7"), c.Lock("account:12"))
 //	err := lock.Do(ctx, both, transfer)
@@ -13,8 +13,7 @@
 // A hold of several locks is made of holds of its members. Each of these is what it would be by
 // itself: its own client renews it, it is trusted until its own lease ends less the margin, and it
 // is replayed and released in the same way. The hold of several has no keys and no lease of its
-// own. It is trusted while every member is, or a quorum of a red lock, compared by the clocks at
-// each [lock.Hold.Err]. When that ends, the whole hold is lost: its contexts end first, and then
+// own. It is trusted while every member is, compared by the clocks at each [lock.Hold.Err]. When that ends, the whole hold is lost: its contexts end first, and then
 // the other members are released, so that a program that does not notice blocks no other client.
 //
 // # Order
@@ -41,54 +40,6 @@
 // RedissonMultiLock acquires its members in the order in which they were given, and gives up and
 // starts again after a while. So it does not deadlock with holders of this library, but next to
 // them it may have to start again often.
-//
-// # Red locks
-//
-// [Red] is one lock on several servers that know nothing of each other; more than half of them have
-// to grant it. It is the idea of RedissonRedLock, which Redisson has deprecated, with the parts
-// that RedissonRedLock lacks. It stays available while a minority is dead, silent or restarting.
-//
-//	red := multilock.Red(a.Lock("job"), b.Lock("job"), c.Lock("job")) // clients of three servers
-//	err := lock.Do(ctx, red, work)
-//
-// The hold is trusted while a quorum of its members is, each by its own lease, margin and watchdog:
-// there is no other validity. Members that did not answer, were busy, or have lost their part are
-// asked again while the lock is held, and join.
-//
-// This is what a hold with h of n members survives. No other client gets the lock while at most h -
-// n/2 (n/2 rounded up) of these restart without their data within a lease. Any number of members
-// may be dead, silent, or restart with their data. Of five members, two may restart empty if all
-// five are held, and none if three are held. For example, two servers are down, and the other three
-// grant the lock. One of the three restarts empty, and the two return. Then three servers know of
-// no holder.
-//
-// Therefore a server has to be up for as long as the longest lease before its grant counts towards
-// a new quorum, see [WithRestartGuard]. The guard reads INFO's uptime_in_seconds, so it detects
-// restarts. It does not detect
-//
-//   - FLUSHALL and DEL;
-//   - a clock of the server that is set forward while it runs;
-//   - a failover to a replica that has missed the grant;
-//   - data that was lost while the server ran on.
-//
-// Servers that have all just been started grant nothing for that time. [RestartedError] names the
-// server, and the time from which it counts. A member that joins a hold which has its quorum is not
-// checked: it is held, whatever its server had forgotten before.
-//
-// Do not use a red lock where one server is enough, with replicas that acknowledge
-// (rueidisson.WithReplicaAcks). That is nearly everywhere: a red lock is for an outage of that
-// server that must not stop the work. Martin Kleppmann's argument against it applies to every lock
-// with a lease. A holder that is paused between its last look at the clock and its write writes as
-// if it held the lock, however many servers have granted it. A red lock also depends on clocks that
-// run at about the same rate on all of its servers, and it has no number that rises with each
-// holder. With such a number, a fencing token, a store can refuse the writes of the older holder.
-// Fencing protects where no clock can, with a lock on one server, too. A red lock has no fencing
-// token of its own.
-//
-// Members of a red lock that are clients of one server, or of servers that share a machine or a
-// disk, are no majority of anything. The library cannot detect this. If one of the clients closes,
-// the hold loses its member and stays valid with the others. The client's Close waits for the
-// unlock as for any hold.
 //
 // # Groups of values
 //

@@ -28,37 +28,6 @@ func servers(n int) (urls []string, stop func()) {
 	}
 }
 
-// Two of three servers are enough, whichever they are.
-func ExampleRed() {
-	urls, stop := servers(3) // of their own, on machines of their own
-	defer stop()
-	ctx := context.Background()
-	var locks []lock.Locker
-	for _, url := range urls {
-		c, err := rueidisson.Open(url)
-		if err != nil {
-			panic(err)
-		}
-		defer c.Close(ctx)
-		locks = append(locks, c.Lock("job"))
-	}
-	red := multilock.Red(locks...).With(multilock.WithRestartGuard(0)) // what stands for servers here does not tell how long it is up
-
-	busy, err := locks[0].Lock(ctx) // one of them belongs to somebody else
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(lock.Do(ctx, red, func(context.Context) error {
-		fmt.Println("the job is ours")
-		return nil
-	}))
-	fmt.Println(busy.Unlock(ctx))
-	// Output:
-	// the job is ours
-	// <nil>
-	// <nil>
-}
-
 // Money goes from one account to another while nobody else touches either.
 func ExampleMulti() {
 	urls, stop := servers(1) // such as "redis://127.0.0.1:6379"

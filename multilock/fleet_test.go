@@ -20,7 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/multilock"
 )
 
-var fleetChildren = redistest.Children{"taker of subsets": takeSubsets, "holder of two": holdAndLook, "holder of a red lock": holdRedAndLook}
+var fleetChildren = redistest.Children{"taker of subsets": takeSubsets, "holder of two": holdAndLook}
 
 const (
 	fleetNames      = 6

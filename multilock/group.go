@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -109,7 +110,7 @@ func (v *Values) acquire(ctx context.Context, op string, ask locking.Ask, err er
 		err = v.bad
 	}
 	if err == nil {
-		err = usable(ctx, []member{{Locker: v, e: v.g.e}})
+		err = quorum.Usable(ctx, []quorum.Member{{Locker: v, Engine: v.g.e}})
 	}
 	if err == nil {
 		hold, err = v.take(ctx, ask)

@@ -2,6 +2,7 @@ package multilock
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
+
+//go:embed lua/*.lua
+var lua embed.FS
 
 var (
 	groupAcquireScript = scripts.Must(lua, "lua/group_acquire.lua")

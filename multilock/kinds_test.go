@@ -77,21 +77,3 @@ func TestBothSidesOfOneLockAreTheSameTwice(t *testing.T) {
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, "twice")
 }
-
-func TestARedLockOfFairLocks(t *testing.T) {
-	t.Parallel()
-	f := newFive(t)
-	fair := func() *multilock.RedLock {
-		p := f.direct()
-		for i, c := range p.clients {
-			p.locks[i] = c.FairLock(f.name)
-		}
-		return p.red()
-	}
-	here, there := fair(), fair()
-	hold := take(t, here)
-	requireBusy(t, there)
-	require.NoError(t, hold.Unlock(t.Context()))
-	require.NoError(t, take(t, there).Unlock(t.Context()))
-	f.heldOn(0, everyServer...)
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
+	"github.com/rueidisson/rueidisson/internal/quorum"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -14,7 +15,7 @@ var _ lock.Locker = (*MultiLock)(nil)
 // MultiLock is a handle on several locks that are held all or none. Any number of goroutines may
 // use it.
 type MultiLock struct {
-	all []member
+	all []quorum.Member
 	bad error // what every operation returns
 }
 
@@ -26,14 +27,12 @@ type MultiLock struct {
 // of another library, the same lock twice (by client and name in Redis), or another lock of
 // several.
 func Multi(locks ...lock.Locker) *MultiLock {
-	members, err := membersOf(locks)
-	return &MultiLock{members, err}
+	members, err := quorum.MembersOf(locks)
+	return &MultiLock{all: members, bad: err}
 }
 
-func (m *MultiLock) members() []member { return m.all }
-
 // Name returns the names of the members, in the order in which they are acquired.
-func (m *MultiLock) Name() string { return names(m.all) }
+func (m *MultiLock) Name() string { return quorum.Names(m.all) }
 
 // Lock waits until every member is free and acquires them all. ctx bounds only the wait.
 //
@@ -67,17 +66,19 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.
 	return m.acquire(ctx, "try lock", ask, err)
 }
 
+func init() { quorum.Several[*MultiLock]() }
+
 func (m *MultiLock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
 	if err == nil {
 		err = m.bad
 	}
 	if err == nil {
-		err = usable(ctx, m.all)
+		err = quorum.Usable(ctx, m.all)
 	}
 	if err == nil {
 		hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 			return takeAll(ctx, m.all, ask, seat)
-		}, handles(m.all)...)
+		}, quorum.Handles(m.all)...)
 	}
-	return hold, failed(op, m.all, err)
+	return hold, quorum.Failed(op, m.all, err)
 }

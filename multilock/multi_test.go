@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/redlock"
 )
 
 // three are locks of one client on the names a, b and c behind a name.
@@ -181,7 +182,7 @@ func TestAClosedClientWakesWhoWaitsForAMemberBeforeItsOwn(t *testing.T) {
 			members := []lock.Locker{one.Lock(name + ":a"), two.Lock(name + ":b"), third.Lock(name + ":c")}
 			var all lock.Locker = multilock.Multi(members...)
 			if kind == "red" {
-				all = multilock.Red(members...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(time.Second))
+				all = redlock.New(members...).With(redlock.WithRestartGuard(0), redlock.WithMemberTimeout(time.Second))
 			}
 			woken := make(chan error, 1)
 			go func() { // ends with the close

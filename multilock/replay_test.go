@@ -55,8 +55,6 @@ func (b *bench) renew(owner string, ms int, values ...string) string {
 	return b.run("group_renew", []string{b.name}, args...)
 }
 
-func (b *bench) uptime() string { return b.run("uptime", []string{b.name}) }
-
 // passes is what the clocks of the clients go on by.
 func (b *bench) passes(ms int64) { b.now += ms }
 
@@ -195,14 +193,6 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 				b.acquire("b", "x")
 			},
 			func(b *bench) { require.Equal(b.t, "0", b.renew("a", 10*leaseMs, "x")) },
-		},
-		"uptime, under a hold": {
-			func(b *bench) { b.acquire("a", "x"); require.NotEqual(b.t, "nil", b.uptime()) },
-			func(b *bench) { require.NotEqual(b.t, "nil", b.uptime()) },
-		},
-		"uptime, after the release": {
-			func(b *bench) { b.uptime(); b.acquire("a", "x"); b.release("a", "x") },
-			func(b *bench) { require.NotEqual(b.t, "nil", b.uptime()) },
 		},
 	})
 }

@@ -3,7 +3,6 @@ package multilock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -74,38 +73,4 @@ func TestMultiConforms(t *testing.T) {
 func TestMultiConformsOnMiniredis(t *testing.T) {
 	t.Parallel()
 	suite([]rueidis.ClientOption{redistest.Miniredis(t).ClientOption()}, several).Run(t)
-}
-
-// red is a red lock on all servers, each of which has a name of its own for it.
-func red(clients []*rueidisson.Client, name string) lock.Locker {
-	// A machine that is busy is no reason to do without a member here.
-	return hasty(clients, name).(*multilock.RedLock).With(multilock.WithMemberTimeout(soon))
-}
-
-// hasty is a red lock that waits no longer for its members than it does by itself.
-func hasty(clients []*rueidisson.Client, name string) lock.Locker {
-	var all []lock.Locker
-	for i, c := range clients {
-		all = append(all, c.Lock(fmt.Sprintf("%s:%d", name, i)))
-	}
-	return multilock.Red(all...).With(multilock.WithRestartGuard(0))
-}
-
-func TestRedConforms(t *testing.T) {
-	t.Parallel()
-	var servers []rueidis.ClientOption
-	for i := range 5 {
-		s := redistest.Start(t, redistest.Version(redistest.Versions[i%len(redistest.Versions)]))
-		servers = append(servers, rueidis.ClientOption{InitAddress: []string{s.Addr()}})
-	}
-	silencable(servers, red, hasty).Run(t)
-}
-
-func TestRedConformsOnMiniredis(t *testing.T) {
-	t.Parallel()
-	var servers []rueidis.ClientOption
-	for range 3 {
-		servers = append(servers, redistest.Miniredis(t).ClientOption())
-	}
-	silencable(servers, red, hasty).Run(t)
 }

@@ -20,9 +20,11 @@ import (
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -51,6 +53,10 @@ var named = map[string]map[string]error{
 		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
 		"invalid_argument": multilock.ErrInvalidArgument, "outcome_unknown": multilock.ErrOutcomeUnknown, "closed": multilock.ErrClosed,
 	},
+	"multimap": {
+		"invalid_argument": multimap.ErrInvalidArgument, "outcome_unknown": multimap.ErrOutcomeUnknown, "slot_moving": multimap.ErrSlotMoving,
+		"decode": multimap.ErrDecode, "wrong_kind": multimap.ErrWrongKind, "closed": multimap.ErrClosed,
+	},
 	"queue": {
 		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "invalid_argument": queue.ErrInvalidArgument,
 		"outcome_unknown": queue.ErrOutcomeUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed, "pending": queue.ErrPending, "lost": queue.ErrLost,
@@ -66,6 +72,10 @@ var named = map[string]map[string]error{
 		"exceeds_burst": ratelimiter.ErrExceedsBurst, "timeout": ratelimiter.ErrExceedsDeadline, "exceeds_wait": ratelimiter.ErrExceedsWait,
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "invalid_argument": ratelimiter.ErrInvalidArgument, "outcome_unknown": ratelimiter.ErrOutcomeUnknown,
 		"closed": ratelimiter.ErrClosed, "invalid_argument ": ratelimiter.ErrCrossSlot,
+	},
+	"redlock": {
+		"not_acquired": redlock.ErrNotAcquired, "lost": redlock.ErrLost, "released": redlock.ErrReleased,
+		"invalid_argument": redlock.ErrInvalidArgument, "outcome_unknown": redlock.ErrOutcomeUnknown, "closed": redlock.ErrClosed,
 	},
 	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind, "disconnected": rmap.ErrDisconnected, "reconnected": rmap.ErrReconnected},
 	"topic": {

@@ -36,14 +36,6 @@ func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, there)
 	}
-	for _, newOne := range kinds {
-		m := newOne(e, "orders:2", WithNativeExpiry())
-		for name, op := range multiOperations {
-			require.NoError(t, op(t.Context(), m), name)
-		}
-		_, err := m.clear(t.Context(), "delete")
-		require.NoError(t, err)
-	}
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
 	require.Empty(t, denied)

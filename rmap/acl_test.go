@@ -71,23 +71,6 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	for _, newOne := range kinds {
-		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
-			m := newOne(e, "orders:3", opts...)
-			w := &multiWorld{t, rand.New(rand.NewPCG(1, 2)), m, "k", map[string][]string{}, map[string]int64{}, nil}
-			for range 3 {
-				for _, step := range multiSteps {
-					step(t.Context(), w)
-				}
-			}
-			for name, op := range multiOperations {
-				require.NoError(t, op(t.Context(), m), name)
-			}
-			m.names.sweep(e)
-			_, err := m.clear(t.Context(), "delete")
-			require.NoError(t, err)
-		}
-	}
 	sharded := NewSharded[string, int](e, "orders:4", 4, WithCodec(codec.Text))
 	for name, op := range wholes {
 		require.NoError(t, sharded.Put(t.Context(), "k", 1))

@@ -70,7 +70,7 @@ func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (
 
 // addend returns delta as the server adds it.
 func (m *handle[K, V]) addend(delta V) (by addend, err error) {
-	if !codec.IsText(m.values) {
+	if !codec.IsText(m.codecs.Values) {
 		return by, fmt.Errorf("%w: the server adds to numbers that are text, and this map writes %v otherwise: make it with rmap.WithCodec(codec.Text)", ErrInvalidArgument, reflect.TypeFor[V]())
 	}
 	v := reflect.ValueOf(delta)

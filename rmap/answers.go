@@ -1,9 +1,6 @@
 package rmap
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -70,61 +67,6 @@ func flag(is bool) string {
 		return "1"
 	}
 	return "0"
-}
-
-// words returns the arguments of HSCAN in addition to the key, the cursor and the count.
-func (a asked) words() []string {
-	if a.match == "" {
-		return nil
-	}
-	return []string{"MATCH", a.match}
-}
-
-// bounds returns what a script that walks takes of how far it goes.
-func (a asked) bounds() []string {
-	return []string{decimal(int64(a.count)), decimal(int64(a.page)), decimal(mostPageBytes)}
-}
-
-// scannedBy returns a page by a script that includes walk.lua, and its texts.
-func scannedBy(got send.Answer, err error) (p scanPage, texts []string, _ error) {
-	if err != nil {
-		return p, nil, err
-	}
-	parts, err := got.ToArray()
-	if err != nil {
-		return p, nil, err
-	}
-	if len(parts) != 6 {
-		return p, nil, fmt.Errorf("a page of %d parts", len(parts))
-	}
-	if texts, err = parts[1].AsStrSlice(); err != nil {
-		return p, nil, err
-	}
-	var failed [5]error
-	p.next, failed[0] = parts[0].ToString()
-	p.passed, failed[1] = parts[2].AsInt64()
-	p.bytes, failed[2] = parts[3].AsInt64()
-	p.server, failed[3] = parts[4].ToString()
-	p.left, failed[4] = parts[5].AsStrSlice()
-	return p, texts, errors.Join(failed[:]...)
-}
-
-// scannedAt returns a page by HSCAN with that count.
-func scannedAt(count int, got send.Answer, err error) (p scanPage, _ error) {
-	if err != nil {
-		return p, err
-	}
-	entry, err := got.AsScanEntry()
-	if err != nil {
-		return p, err
-	}
-	p.next = strconv.FormatUint(entry.Cursor, 10)
-	p.pairs = pairsOf(entry.Elements)
-	p.passed = int64(max(count, len(p.pairs)))
-	for _, text := range entry.Elements {
-		p.bytes += int64(len(text))
-	}
-	return p, nil
 }
 
 // pairsOf splits texts into pairs: each key is followed by its value.

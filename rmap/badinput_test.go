@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -168,7 +169,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 			require.ErrorIs(t, NewTTLMap[string, int](e, "m").Put(t.Context(), "k", 1, WithTTL(d)), ErrInvalidArgument)
 		}
 	}
-	for _, opt := range []ScanOption{WithPage(0), WithPage(mostPage + 1), nil} {
+	for _, opt := range []ScanOption{WithPage(0), WithPage(hashscan.MostPage + 1), nil} {
 		for _, err := range good.All(t.Context(), opt) {
 			require.ErrorIs(t, err, ErrInvalidArgument)
 		}

@@ -29,7 +29,7 @@ func NewCache[K comparable, V any](c Client, name string, opts ...CacheOption) *
 	on := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
 	on.n.Announced = m.cfg.announce
 	m.store, m.keysOf = on, objectOf
-	m.beside.key, m.beside.value = len(on.n.Lease("")), len(lifetime{}.pack(""))
+	m.codecs.BesideKey, m.codecs.BesideValue = len(on.n.Lease("")), len(lifetime{}.pack(""))
 	return &Cache[K, V]{wholeOf(m), on}
 }
 

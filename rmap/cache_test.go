@@ -20,6 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -128,7 +129,7 @@ func TestEventsAreTyped(t *testing.T) {
 				break
 			}
 		}
-		require.Eventually(t, func() bool { return e.Wall() > 0 && hubOf(e).sweeper.Len() == 0 }, soon, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return e.Wall() > 0 && sweep.Of(e).Len() == 0 }, soon, 5*time.Millisecond)
 		for range events {
 			break // it does not come to life again
 		}

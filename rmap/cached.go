@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -220,8 +221,9 @@ func objectOf(key string) []string {
 
 func (c *cached) scan(ctx context.Context, a asked) (scanPage, error) {
 	now := c.h.e.Wall()
-	args := slices.Concat([]string{a.cursor, decimal(now), decimal(int64(a.what))}, a.bounds(), a.words())
-	p, texts, err := scannedBy(c.h.e.Run(ctx, a.expecting(pageCached), []string{c.n.Hash, c.n.Times, c.n.Rests}, args))
+	args := slices.Concat([]string{a.Cursor, decimal(now), decimal(int64(a.what))}, a.Bounds(), a.Words())
+	page, err := hashscan.ByScript(c.h.e.Run(ctx, a.Expecting(pageCached), []string{c.n.Hash, c.n.Times, c.n.Rests}, args))
+	p, texts := scanPage{Page: page}, page.Texts
 	if err != nil {
 		return p, err
 	}

@@ -9,30 +9,42 @@ import (
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/check"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 var (
-	fieldCommands   = check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua")
+	fieldCommands   = together(check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua"), scanCommands, check.Script(fieldttl.Script))
 	plainCommands   = withoutTimes(fieldCommands)
 	shardCommands   = withoutTimes(check.Scripts(lua, "lua/shards.lua"))
-	wholeCommands   = check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua", "lua/server.lua")
+	scanCommands    = check.Script(hashscan.Script, hashscan.ServerScript)
+	wholeCommands   = together(check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua"), check.Script(hashscan.ServerScript))
 	sizeCommands    = check.Script(send.SizeScript)
 	loadCommands    = withoutTimes(check.Scripts(lua, "lua/load_*.lua"))
 	throughCommands = withoutTimes(check.Scripts(lua, "lua/through.lua"))
 	drainCommands   = withoutTimes(check.Scripts(lua, "lua/behind*.lua"))
 
-	readCommands  = check.Sent(hget, hmget, hexists, hlen, hscan, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
+	readCommands  = check.Sent(hget, hmget, hexists, hlen, hashscan.Command, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
 	addCommands   = check.Sent(hincrby, hincrbyfloat)
 	nearCommands  = check.Named("pttl", "info", "client info", "client tracking")
 	leaseCommands = check.Sent(unlease)
 )
+
+// together returns the commands of all.
+func together(all ...check.Commands) check.Commands {
+	return func() (names []string) {
+		for _, of := range all {
+			names = append(names, of()...)
+		}
+		return names
+	}
+}
 
 // withoutTimes leaves out the commands of fields with times to live, which only a [TTLMap] needs.
 func withoutTimes(of check.Commands) check.Commands {
@@ -155,26 +167,6 @@ func (m *Sharded[K, V]) Check(ctx context.Context) error {
 				o.Channels = append(o.Channels, m.m.h.e.Channel(keys.NearChannel(shard)))
 			}
 		}
-	}
-	return m.m.check(ctx, o)
-}
-
-// Check reports what would keep the multimap from working, as [Map.Check] does.
-//
-// Cost and errors: as Map.Check.
-func (m *ListMultimap[K, V]) Check(ctx context.Context) error { return m.check(ctx, check.List) }
-
-// Check reports what would keep the multimap from working, as [Map.Check] does.
-//
-// Cost and errors: as Map.Check.
-func (m *SetMultimap[K, V]) Check(ctx context.Context) error { return m.check(ctx, check.Set) }
-
-func (m *multi[K, V]) check(ctx context.Context, is string) error {
-	o := check.Object{
-		Engine: m.m.h.e, Kind: m.m.kind, Name: m.m.name, Bad: m.m.bad,
-		Keys: append(append(check.Keys(check.Hash, m.names.index), check.Keys(check.ZSet, m.names.ends)...),
-			check.Each(is, keys.ValuesOf(m.names.index, "")), check.Each(check.String, keys.MapDone(m.names.index, ""))),
-		Commands: []check.Commands{multimap.Commands, readCommands, wholeCommands, sizeCommands},
 	}
 	return m.m.check(ctx, o)
 }

@@ -124,7 +124,7 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 			m := of.on(engineOn(t, client), cacheNamed(t, server.Client(t)))
 			_, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err)
-			key, err := m.m.keyText("k")
+			key, err := m.m.codecs.Key("k")
 			require.NoError(t, err)
 			m.m.h.contest(m.m.entryOf(key)).sticks.Store(int64(m.m.h.e.Mono() + time.Hour)) // others were faster for long
 			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)              // which looks first

@@ -97,7 +97,7 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 		var none V
 		return value{}, had, none, nil
 	case verdict == Store:
-		text, err := m.encodeValue(v)
+		text, err := m.codecs.Value(v)
 		return value{text: text, there: true}, true, v, err
 	}
 	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrInvalidArgument, verdict)

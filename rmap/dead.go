@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -80,7 +81,7 @@ var isDeadID = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`).MatchString
 func (w *Writing[K, V]) usableIDs(ctx context.Context, op string, ids []string) error {
 	for _, id := range ids {
 		if !isDeadID(id) {
-			return fmt.Errorf("%w: %s is no ID of a dead change", ErrInvalidArgument, quoted(id))
+			return fmt.Errorf("%w: %s is no ID of a dead change", ErrInvalidArgument, object.Quoted(id))
 		}
 	}
 	return w.usableDead(ctx, op)
@@ -137,7 +138,7 @@ func (w *Writing[K, V]) deadChange(one deadEntry) (c DeadChange[K, V], err error
 		c.When = time.UnixMilli(ms)
 	}
 	c.Removed = !one.to.there
-	if c.Key, err = w.h.decodeKey(one.key); err == nil {
+	if c.Key, err = w.h.codecs.DecodeKey(one.key); err == nil {
 		c.Value, _, err = w.h.decode(one.key, one.to)
 	}
 	return c, err

@@ -20,8 +20,8 @@
 // A [Sharded] is a Map of many hashes, for one that is too large or too busy for one server of a cluster, and for near
 // caches: a write then drops only the copies of the entries of its hash. It is not shared with Java.
 //
-// A [ListMultimap] and a [SetMultimap] have several values for each key, in a list or a set, and a key may expire with
-// all of them. A Map of slices would be read and written as a whole.
+// Package multimap has several values for each key, in a list or a set. A Map of slices would be read and written as a
+// whole.
 //
 // A [Near] is made of any of them, for entries that are read much more often than they are written: it answers from
 // the process's memory, in some 100 ns, and knows when its copies are not valid any more.
@@ -81,11 +81,6 @@
 // A [Sharded] map of n is n hashes, each in a slot of its own. A handle with another n returns [ErrInvalidArgument]
 // with both numbers. An operation on one entry behaves as on a Map. An operation on several is not of one moment and
 // may be done in part.
-//
-// # Multimaps
-//
-// A key of a multimap is there as long as it has a value. What is done to one key is one step on the server; what is
-// about all of them goes 1,000 keys at a time. A key that has ended is never seen.
 //
 // # Near caches
 //

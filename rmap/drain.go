@@ -366,7 +366,7 @@ func (w *Writing[K, V]) changes(some []backlogged) (changes []Change[K, V], err 
 		}
 		seen[b.key] = true
 		c := Change[K, V]{Removed: !b.to.there}
-		if c.Key, err = w.h.decodeKey(b.key); err != nil {
+		if c.Key, err = w.h.codecs.DecodeKey(b.key); err != nil {
 			return nil, err
 		}
 		if c.Value, _, err = w.h.decode(b.key, b.to); err != nil {

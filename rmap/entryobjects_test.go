@@ -24,7 +24,7 @@ func TestObjectsOfAnEntryHaveRedissonsNames(t *testing.T) {
 	s, ctx := m.Semaphore("abc"), t.Context()
 	_, err := s.TrySetPermits(ctx, 2)
 	require.NoError(t, err)
-	n, err := NewListMultimap[string, int](e, m.Name(), WithCodec(codec.Text)).Semaphore("abc").Available(ctx)
+	n, err := NewCache[string, int](e, m.Name(), WithCodec(codec.Text)).Semaphore("abc").Available(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n, "it is that of the key, whatever the map is")
 	_, err = s.Delete(ctx)

@@ -28,9 +28,9 @@ var (
 	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode
 
-	// ErrWrongKind says that the name has an object of another kind: a plain map
-	// under the name of a multimap, a cache under that of a map. It is noticed where
-	// that costs nothing: by a multimap that is no key's, by a map that reads a value with
+	// ErrWrongKind says that the name has an object of another kind: a cache under the name of
+	// a map, or a map under that of a cache. It is noticed where
+	// that costs nothing: by a map that reads a value with
 	// the header of a cache's, and by a cache that reads one without. The operation changed
 	// nothing. Of a value that was read it is the cause of an [ErrDecode].
 	ErrWrongKind = core.ErrWrongKind

@@ -108,9 +108,9 @@ func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
 	}
 	raw, err := mapcache.ParseEvent(h.kind, h.payload)
 	if err != nil {
-		return ev, m.m.undecoded("", h.payload, err)
+		return ev, m.m.codecs.Undecoded("", h.payload, err)
 	}
-	if ev.Key, err = m.m.decodeKey(raw.Key); err == nil {
+	if ev.Key, err = m.m.codecs.DecodeKey(raw.Key); err == nil {
 		ev.Value, _, err = m.m.decode(raw.Key, value{text: raw.New, there: true})
 	}
 	if err == nil && ev.Kind == Updated {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -153,14 +154,7 @@ func (m *handle[K, V]) keyTexts(ctx context.Context, ks []K) ([]string, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	texts := make([]string, len(ks))
-	for i, k := range ks {
-		var err error
-		if texts[i], err = m.keyText(k); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
+	return m.codecs.KeyTexts(ks)
 }
 
 func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
@@ -177,7 +171,7 @@ func (s *sender) readSome(ctx context.Context, names []string, most int, read fu
 	if size.Load() == 0 {
 		upTo = 1
 	}
-	for ; len(names) > 0; upTo = min(most, upTo*mostGrowth) {
+	for ; len(names) > 0; upTo = min(most, upTo*hashscan.MostGrowth) {
 		if ctx.Err() != nil {
 			return nil, core.ContextError(ctx)
 		}
@@ -186,7 +180,7 @@ func (s *sender) readSome(ctx context.Context, names []string, most int, read fu
 		}
 		n := min(upTo, len(names))
 		if size := size.Load(); size > 0 {
-			n = min(n, int(max(mostPageBytes/size, 1)))
+			n = min(n, int(max(hashscan.MostBytes/size, 1)))
 		}
 		got, err := read(names[:n])
 		if err != nil {

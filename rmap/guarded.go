@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
@@ -110,7 +111,7 @@ func (w *Writing[K, V]) mend(ctx context.Context, hold *lock.Hold, k K, key stri
 	}
 	switch {
 	case err != nil:
-		w.h.h.e.Logger.Warn("an entry may be older than the store has it", "name", w.h.key, "key", quoted(key), "err", err)
+		w.h.h.e.Logger.Warn("an entry may be older than the store has it", "name", w.h.key, "key", object.Quoted(key), "err", err)
 		return why
 	case verdict == Delete && !lost:
 		return nil

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/entrycodec"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -30,13 +30,10 @@ type handle[K comparable, V any] struct {
 	keysOf func(key string) []string
 	// ready asks what the server can do, where the kind of map needs to know.
 	ready func(ctx context.Context) error
-	// The bytes that are sent with a key, and with a value, as one argument.
-	beside struct{ key, value int }
 	// can refuses lifetimes that entries of this kind of map cannot have; nil: they can have all.
 	can func(lifetime) error
 
-	keys   codec.Codec[K]
-	values codec.Codec[V]
+	codecs entrycodec.Codecs[K, V]
 	text   bool // values are text, which reads the header of a cache's value without an error
 }
 
@@ -51,7 +48,8 @@ type applied interface {
 func newHandle[K comparable, V any, O applied](e *locking.Engine, kind, name string, can func(lifetime) error, opts []O) *handle[K, V] {
 	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: func(key string) []string { return []string{key} }, can: can}
 	if m.cfg, m.bad = object.Options(config{}, opts, O.applyHandle); m.bad == nil {
-		m.bad = m.chooseCodecs()
+		m.codecs, m.bad = entrycodec.New[K, V](e, name, m.cfg.codecs)
+		m.text = m.bad == nil && codec.IsText(m.codecs.Values)
 	}
 	m.bad = cmp.Or(m.bad, object.CheckName(e, m.key))
 	return m
@@ -60,25 +58,6 @@ func newHandle[K comparable, V any, O applied](e *locking.Engine, kind, name str
 // sender returns what a store sends with.
 func (m *handle[K, V]) sender() sender {
 	return sender{h: m.h, key: m.key, ids: m.cfg.requestIDs, announces: m.cfg.announce}
-}
-
-func (m *handle[K, V]) chooseCodecs() error {
-	m.keys, m.values = codec.Key[K](), codec.For[V](m.h.e.Family())
-	if f := m.cfg.keyFamily; f != nil {
-		m.keys = codec.KeyOf[K](*f)
-	}
-	if f := m.cfg.valueFamily; f != nil {
-		m.values = codec.For[V](*f)
-	}
-	var err error
-	if m.keys, err = core.Given(m.cfg.keyCodec, m.keys); err != nil {
-		return err
-	}
-	if m.values, err = core.Given(m.cfg.valueCodec, m.values); err != nil {
-		return err
-	}
-	m.text = codec.IsText(m.values)
-	return errors.Join(codec.Check(m.keys), codec.Check(m.values))
 }
 
 // usable checks what every operation needs.
@@ -95,29 +74,7 @@ func (m *handle[K, V]) encodeKey(ctx context.Context, k K) (string, error) {
 	if err := m.usable(ctx); err != nil {
 		return "", err
 	}
-	return m.keyText(k)
-}
-
-func (m *handle[K, V]) keyText(k K) (string, error) {
-	text, err := codec.Encode(m.keys, k)
-	if err == nil {
-		err = m.h.e.Fits(len(text) + m.beside.key)
-	}
-	if err != nil {
-		return "", fmt.Errorf("key: %w", err)
-	}
-	return text, nil
-}
-
-func (m *handle[K, V]) encodeValue(v V) (string, error) {
-	text, err := codec.Encode(m.values, v)
-	if err == nil {
-		err = m.h.e.Fits(len(text) + m.beside.value)
-	}
-	if err != nil {
-		return "", fmt.Errorf("value: %w", err)
-	}
-	return text, nil
+	return m.codecs.Key(k)
 }
 
 // lifetime returns how long what a write writes lives.
@@ -135,7 +92,7 @@ func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
 // encode returns an entry as it is in Redis.
 func (m *handle[K, V]) encode(ctx context.Context, k K, v V) (key, text string, err error) {
 	if key, err = m.encodeKey(ctx, k); err == nil {
-		text, err = m.encodeValue(v)
+		text, err = m.codecs.Value(v)
 	}
 	return key, text, err
 }
@@ -146,7 +103,7 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 		return v, false, nil
 	}
 	if err = got.broken; err == nil {
-		v, err = codec.Decode(m.values, got.text)
+		v, err = codec.Decode(m.codecs.Values, got.text)
 	}
 	if (err != nil || m.text) && got.broken == nil && mapcache.Looks(got.text) {
 		if _, is := m.store.(*cached); !is { // whose values have headers
@@ -155,13 +112,9 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 		}
 	}
 	if err != nil {
-		return v, true, m.undecoded(key, got.text, err)
+		return v, true, m.codecs.Undecoded(key, got.text, err)
 	}
 	return v, true, nil
-}
-
-func (m *handle[K, V]) undecoded(key, text string, cause error) error {
-	return &codec.DecodeError{Name: m.name, Key: key, Bytes: []byte(text), Cause: cause}
 }
 
 // failed names the operation and the map.
@@ -170,7 +123,7 @@ func (m *handle[K, V]) failed(op string, err error) error {
 		return nil
 	}
 	if m.ready != nil && send.UnknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
-		m.h.fieldsDoNotExpire(m.key)
+		fieldttl.Of(m.h.e).Note(m.key, false)
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	switch {
@@ -210,17 +163,7 @@ func (m *handle[K, V]) failedAt(op, key string, err error) error {
 	if key == "" || errors.As(err, &undecoded) {
 		return m.failed(op, err)
 	}
-	return m.failed(op+" "+quoted(key)+" of", err)
-}
-
-// longestQuote is how much of a key an error shows.
-const longestQuote = 64
-
-func quoted(key string) string {
-	if len(key) > longestQuote {
-		return strconv.Quote(key[:longestQuote]) + "…"
-	}
-	return strconv.Quote(key)
+	return m.failed(op+" "+object.Quoted(key)+" of", err)
 }
 
 // reading makes one exchange that changes nothing. ctx bounds the wait for it.

@@ -11,6 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -31,8 +32,6 @@ type hub struct {
 
 	answeredMu sync.Mutex
 	answered   [64]string // requests to near caches, see first
-
-	expiring slotSet // whose servers have times to live of fields
 
 	contests [contests]contest // of Computes, see claim
 	claims   atomic.Int64      // that were named
@@ -65,7 +64,7 @@ func newHub(e *locking.Engine) *hub {
 	h.shards = combine.New(combine.Config[shardsKey, int, int]{
 		Send: h.countShards, Spawn: e.Spawn, Closed: ErrClosed,
 	})
-	h.sweeper = mapcache.NewSweeper(e, h.swept)
+	h.sweeper = mapcache.NewSweeper(e, sweep.Of(e))
 	h.turns = combine.New(combine.Config[entry, *change, struct{}]{
 		Send: h.sendTurn, Spawn: e.Spawn, Closed: ErrClosed,
 	})
@@ -79,7 +78,7 @@ func random(n int) string {
 	return string(b)
 }
 
-// swept tells of a visit of the sweeper, and of what a write has evicted.
+// swept tells of what a write has evicted.
 func (h *hub) swept(s core.Sweep) {
 	if h.e.Caches != nil {
 		h.e.Caches.Swept(context.Background(), s)

@@ -238,7 +238,7 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 
 // write has the lease given back if it does not get through.
 func (r *run[K, V]) write(ctx context.Context, v V) (done bool, err error) {
-	text, err := r.h.encodeValue(v)
+	text, err := r.h.codecs.Value(v)
 	if err == nil {
 		done, err = r.bring(ctx, value{text: text, there: true})
 	}

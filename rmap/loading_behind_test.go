@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -32,7 +33,7 @@ func behindKinds(t *testing.T, raw rueidis.Client) []string {
 	t.Helper()
 	kinds := []string{"map", "cache", "locked"}
 	e := engineOn(t, raw)
-	if hubOf(e).fieldsExpire(t.Context(), redistest.Name(t)) == nil {
+	if fieldttl.Of(e).Check(t.Context(), redistest.Name(t)) == nil {
 		kinds = append(kinds, "native")
 	}
 	return kinds

@@ -103,7 +103,7 @@ func (l *Loading[K, V]) endsSoon(ctx context.Context, k K) bool {
 // freshen has an entry loaded anew, on a flight that callers share, and returns what was
 // there before if that fails. A bulk counts the caller.
 func (l *Loading[K, V]) freshen(ctx context.Context, k K, was V, b *bulk[K, V]) (V, bool) {
-	key, err := l.h.keyText(k)
+	key, err := l.h.codecs.Key(k)
 	if err != nil {
 		b.leave()
 		return was, true

@@ -161,21 +161,6 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 	}
 }
 
-// TestListMultimapRangeReadsWhatTakesLongerThanASend, as Get does.
-func TestListMultimapRangeReadsWhatTakesLongerThanASend(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	name := redistest.Name(t)
-	want := []string{strings.Repeat("x", longBytes/2), strings.Repeat("y", longBytes/2)}
-	raw := NewListMultimap[string, string](engineOn(t, server.Client(t)), name, textual)
-	t.Cleanup(func() { _, _ = raw.Delete(context.Background()) })
-	require.NoError(t, raw.PutAll(t.Context(), "long", want...))
-	m := NewListMultimap[string, string](engineOn(t, slowClient(t, server), shortSends), name, textual)
-	got, err := m.Range(context.Background(), "long", 0, -1)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}
-
 // TestMapExchangeOfLongValuesKeepsNobodyWaiting: they have connections of their own, once
 // it is known how long they are.
 func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {

@@ -89,7 +89,7 @@ type base[K comparable] struct {
 // base returns that of a map with one hash.
 func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, error)) base[K] {
 	return base[K]{h: m.h, bad: m.bad, keys: []string{m.key}, announces: m.cfg.announce, left: left, at: func(k K) (int, string, error) {
-		field, err := m.keyText(k)
+		field, err := m.codecs.Key(k)
 		return 0, field, err
 	}}
 }

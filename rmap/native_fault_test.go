@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -98,7 +99,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 func TestAReadOfANativeMapIsSentAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Version("8.0"))
-	for name, script := range map[string]*scripts.Script{"ttl": ttlScript, "what the server can": expiresScript} {
+	for name, script := range map[string]*scripts.Script{"ttl": ttlScript, "what the server can": fieldttl.Script} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, proxy := through(t, server)

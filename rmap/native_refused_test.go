@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -30,10 +31,10 @@ func TestANativeMapIsReadWhileAServerRefusesWrites(t *testing.T) {
 				"many": func() error { _, err := m.GetMany(ctx, "k"); return err },
 				"ttl":  func() error { _, err := m.TTL(ctx, "k"); return err },
 			} {
-				m.m.h.fieldsDoNotExpire("m")
+				fieldttl.Of(m.m.h.e).Note("m", false)
 				require.NoError(t, read(), name)
 			}
-			m.m.h.fieldsDoNotExpire("m")
+			fieldttl.Of(m.m.h.e).Note("m", false)
 			require.Equal(t, map[string]int{"k": 1}, contents(t, m))
 			require.ErrorContains(t, m.Put(ctx, "k", 2), how)
 			r.do(of.allow)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -151,16 +152,16 @@ func TestAnOlderServerIsNamedAndNothingIsLeftBehind(t *testing.T) {
 			t.Parallel()
 			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Minute))
 			for name, op := range natives {
-				m.m.h.fieldsDoNotExpire(m.m.key)
+				fieldttl.Of(m.m.h.e).Note(m.m.key, false)
 				err := op(t.Context(), m)
 				require.ErrorIs(t, err, errors.ErrUnsupported, name)
 				require.ErrorContains(t, err, says, name)
 				if name == "get" || name == "all" || name == "ttl" { // as a plain map, or as miniredis can
 					continue
 				}
-				m.m.h.expiring.add(0)
+				fieldttl.Of(m.m.h.e).Note(m.m.key, true)
 				require.ErrorIs(t, op(t.Context(), m), errors.ErrUnsupported, name)
-				require.False(t, m.m.h.expiring.has(0))
+				require.False(t, fieldttl.Of(m.m.h.e).Known(m.m.key))
 			}
 			n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.key).Build()).AsInt64()
 			require.NoError(t, err)

@@ -66,7 +66,7 @@ func sizeOf[K comparable, V any](m Mapping[K, V], field string, v V) (uint32, bo
 	case *Near[K, V]:
 		return sizeOf(m.m, field, v)
 	case housed[K, V]:
-		text, err := m.handle().encodeValue(v)
+		text, err := m.handle().codecs.Value(v)
 		return uint32(besideEntry + len(field) + len(text)), err == nil
 	}
 	return 0, false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/entrycodec"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -28,18 +29,6 @@ type MapOption interface {
 	forMap()
 }
 
-// A MultimapOption changes a handle on a [ListMultimap] or a [SetMultimap].
-type MultimapOption interface {
-	applyHandle(*config) error
-	forMultimap()
-}
-
-// An Option changes a handle on a map of any kind.
-type Option interface {
-	MapOption
-	MultimapOption
-}
-
 // A PutOption changes one write. A map that cannot keep what it says returns an
 // [ErrInvalidArgument] before anything is sent: all kinds share their methods, see [Mapping].
 type PutOption interface{ applyPut(*lifetime) error }
@@ -59,15 +48,13 @@ type IdleOption interface {
 
 // config is what the options of a handle say.
 type config struct {
-	keyCodec, valueCodec   any           // a codec.Codec[K] and a codec.Codec[V]; nil: of the families
-	keyFamily, valueFamily *codec.Family // nil: the defaults
+	codecs entrycodec.Settings
 
 	requestIDs bool
 	entryLock  bool
 	entries    lifetime
 	shards     int // of a sharded map
 	announce   bool
-	native     bool // the server keeps the times of a multimap's keys
 }
 
 // lifetime is how long an entry lives, and what it takes to say so.
@@ -84,19 +71,18 @@ func (l lifetime) stays() bool { return l.ttl == 0 && l.idle == 0 && !l.keep }
 
 // WithCodec sets the codec of the values, as rueidisson.WithCodec does for all
 // objects of a client. Keys stay [codec.Text]: see [WithKeyCodec] and [WithCodecs].
-func WithCodec(f codec.Family) Option {
-	return option(func(c *config) error {
-		c.valueFamily, c.valueCodec = &f, nil
+func WithCodec(f codec.Family) MapOption {
+	return mapOption(func(c *config) error {
+		c.codecs.SetFamily(f)
 		return nil
 	})
 }
 
 // WithCodecs sets the codec of the keys and the codec of the values. A Java map that has one codec
 // for both is WithCodecs(f, f).
-func WithCodecs(keys, values codec.Family) Option {
-	return option(func(c *config) error {
-		c.keyFamily, c.valueFamily = &keys, &values
-		c.keyCodec, c.valueCodec = nil, nil
+func WithCodecs(keys, values codec.Family) MapOption {
+	return mapOption(func(c *config) error {
+		c.codecs.SetFamilies(keys, values)
 		return nil
 	})
 }
@@ -104,19 +90,17 @@ func WithCodecs(keys, values codec.Family) Option {
 // WithKeyCodec sets the codec of the keys. Two keys are one key when their
 // bytes are the same, and only then: equal keys have to give equal bytes, on
 // every version of the program.
-func WithKeyCodec[K comparable](c codec.Codec[K]) Option {
-	return option(func(cfg *config) error {
-		cfg.keyCodec = c
-		return codec.Check(c)
+func WithKeyCodec[K comparable](c codec.Codec[K]) MapOption {
+	return mapOption(func(cfg *config) error {
+		return entrycodec.SetKey(&cfg.codecs, c)
 	})
 }
 
 // WithValueCodec sets the codec of the values to one of the program's own. [WithCodec] takes
 // a family, which has a codec for each type.
-func WithValueCodec[V any](c codec.Codec[V]) Option {
-	return option(func(cfg *config) error {
-		cfg.valueCodec = c
-		return codec.Check(c)
+func WithValueCodec[V any](c codec.Codec[V]) MapOption {
+	return mapOption(func(cfg *config) error {
+		return entrycodec.SetValue(&cfg.codecs, c)
 	})
 }
 
@@ -129,19 +113,9 @@ func WithValueCodec[V any](c codec.Codec[V]) Option {
 // The value that [Map.Take] or [Map.Swap] returns is kept, too, if it takes longer on its way
 // than a send has, 3 s for about 24 MB. Without request IDs they return ErrOutcomeUnknown
 // then, unless the client has read values of the map that were as long.
-func WithRequestIDs() Option {
-	return option(func(c *config) error {
+func WithRequestIDs() MapOption {
+	return mapOption(func(c *config) error {
 		c.requestIDs = true
-		return nil
-	})
-}
-
-// WithNativeExpiry has the server keep the times of the keys of a multimap, see
-// [ListMultimap.Expire], as Redisson's RListMultimapCacheNative and
-// RSetMultimapCacheNative do. It needs Redis 7.4 or Valkey 9.
-func WithNativeExpiry() MultimapOption {
-	return multimapOption(func(c *config) error {
-		c.native = true
 		return nil
 	})
 }
@@ -205,27 +179,12 @@ func WithMaxIdle(d time.Duration) IdleOption {
 	})
 }
 
-// option is what each kind of option is made of.
-type option func(*config) error
-
-func (o option) applyHandle(c *config) error { return o(c) }
-func (option) forCache()                     {}
-func (option) forTTLMap()                    {}
-func (option) forMap()                       {}
-func (option) forMultimap()                  {}
-
-// mapOption is an option that no multimap has.
 type mapOption func(*config) error
 
 func (o mapOption) applyHandle(c *config) error { return o(c) }
 func (mapOption) forCache()                     {}
 func (mapOption) forTTLMap()                    {}
 func (mapOption) forMap()                       {}
-
-type multimapOption func(*config) error
-
-func (o multimapOption) applyHandle(c *config) error { return o(c) }
-func (multimapOption) forMultimap()                  {}
 
 type ttlOption func(*lifetime) error
 

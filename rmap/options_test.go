@@ -13,24 +13,22 @@ import (
 func TestOptionsThatAKindCannotTakeDoNotCompile(t *testing.T) {
 	t.Parallel()
 	for name, it := range map[string]struct {
-		option                    any
-		cache, ttl, plain, multis bool
+		option            any
+		cache, ttl, plain bool
 	}{
-		"WithCodec":        {WithCodec(codec.Text), true, true, true, true},
-		"WithCodecs":       {WithCodecs(codec.Text, codec.Text), true, true, true, true},
-		"WithKeyCodec":     {WithKeyCodec(codec.Key[string]()), true, true, true, true},
-		"WithRequestIDs":   {WithRequestIDs(), true, true, true, true},
-		"WithEntryLock":    {WithEntryLock(), true, true, true, false},
-		"WithAnnounce":     {WithAnnounce(), true, true, true, false},
-		"WithTTL":          {WithTTL(time.Hour), true, true, false, false},
-		"WithKeepTTL":      {WithKeepTTL(), true, true, false, false},
-		"WithMaxIdle":      {WithMaxIdle(time.Hour), true, false, false, false},
-		"WithNativeExpiry": {WithNativeExpiry(), false, false, false, true},
+		"WithCodec":      {WithCodec(codec.Text), true, true, true},
+		"WithCodecs":     {WithCodecs(codec.Text, codec.Text), true, true, true},
+		"WithKeyCodec":   {WithKeyCodec(codec.Key[string]()), true, true, true},
+		"WithRequestIDs": {WithRequestIDs(), true, true, true},
+		"WithEntryLock":  {WithEntryLock(), true, true, true},
+		"WithAnnounce":   {WithAnnounce(), true, true, true},
+		"WithTTL":        {WithTTL(time.Hour), true, true, false},
+		"WithKeepTTL":    {WithKeepTTL(), true, true, false},
+		"WithMaxIdle":    {WithMaxIdle(time.Hour), true, false, false},
 	} {
 		_, cache := it.option.(CacheOption)
 		_, ttl := it.option.(TTLMapOption)
 		_, plain := it.option.(MapOption)
-		_, multis := it.option.(MultimapOption)
-		require.Equal(t, []bool{it.cache, it.ttl, it.plain, it.multis}, []bool{cache, ttl, plain, multis}, name)
+		require.Equal(t, []bool{it.cache, it.ttl, it.plain}, []bool{cache, ttl, plain}, name)
 	}
 }

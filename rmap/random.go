@@ -32,7 +32,7 @@ func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 	ks := make([]K, 0, len(texts))
 	var undecoded []error
 	for _, text := range texts {
-		k, err := c.m.decodeKey(text)
+		k, err := c.m.codecs.DecodeKey(text)
 		if err != nil {
 			undecoded = append(undecoded, err)
 			continue

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -49,4 +52,21 @@ func as[To, From any](opts []From) []To {
 		all[i] = any(o).(To)
 	}
 	return all
+}
+
+// raws sends commands as another program would.
+func raws(t testing.TB, raw rueidis.Client, cmds ...string) {
+	t.Helper()
+	for _, cmd := range cmds {
+		words := strings.Fields(cmd)
+		err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error()
+		require.NoError(t, err, cmd)
+	}
+}
+
+func intOf(t testing.TB, raw rueidis.Client, cmd, key string, args ...string) int64 {
+	t.Helper()
+	n, err := raw.Do(t.Context(), raw.B().Arbitrary(cmd).Keys(key).Args(args...).Build()).AsInt64()
+	require.NoError(t, err)
+	return n
 }

@@ -2,13 +2,12 @@ package rmap
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/object"
-	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Entry is one entry of a map.
@@ -21,9 +20,8 @@ type Entry[K comparable, V any] struct {
 type ScanOption interface{ applyScan(*scanConfig) error }
 
 type scanConfig struct {
-	match string
-	page  int
-	what  scanned
+	hashscan.Config
+	what scanned
 }
 
 // scanned is what a walk asks for.
@@ -37,32 +35,26 @@ const (
 
 // asked is a page of a walk that the server is asked for.
 type asked struct {
-	scanConfig
-	cursor string
-	count  int   // entries to ask for first
-	last   int64 // bytes of the page before
+	hashscan.Ask
+	what scanned
 }
 
 // scanPage is the answer.
 type scanPage struct {
-	next   string // "0" at the end
-	pairs  []pair
-	passed int64    // entries that the server went through
-	bytes  int64    // that it read
-	server string   // that answered; empty: it did not say
-	left   []string // fields for whose values the page had no room
+	hashscan.Page
+	pairs []pair
 }
 
 // fetch reads the entries for which the page had no room, each by a request of its own.
 func (p *scanPage) fetch(read func(key string) (pair, error)) error {
-	for _, key := range p.left {
+	for _, key := range p.Left {
 		one, err := read(key)
 		if err != nil {
 			return err
 		}
 		if one.there {
 			p.pairs = append(p.pairs, one)
-			p.bytes += int64(len(one.text))
+			p.Bytes += int64(len(one.text))
 		}
 	}
 	return nil
@@ -72,24 +64,15 @@ func (p *scanPage) fetch(read func(key string) (pair, error)) error {
 // does. It is for maps with text as keys, see [codec.Text]; on others the walk yields
 // [ErrInvalidArgument].
 func WithMatch(glob string) ScanOption {
-	return scanOption(func(c *scanConfig) error { c.match = glob; return nil })
+	return scanOption(func(c *scanConfig) error { c.Match = glob; return nil })
 }
-
-// mostPage bounds how long the server is busy with one page.
-const mostPage = 100_000
 
 // WithPage sets about how many entries the server is asked for at once, from 1
 // to 100,000. The default is 500, and more than 2000 are asked for as 2000. It asks
 // for fewer where they are large, so that an answer has about 1 MB at most, or one
 // entry. What one answer brings is in memory at a time.
 func WithPage(n int) ScanOption {
-	return scanOption(func(c *scanConfig) error {
-		if n < 1 || n > mostPage {
-			return fmt.Errorf("%w: a page of %d entries: from 1 to %d", ErrInvalidArgument, n, mostPage)
-		}
-		c.page = n
-		return nil
-	})
+	return scanOption(func(c *scanConfig) error { return c.SetPage(n) })
 }
 
 type scanOption func(*scanConfig) error
@@ -128,7 +111,7 @@ func (c common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K,
 		for pair, err := range c.m.scan(ctx, opts, scannedKeys) {
 			var k K
 			if err == nil {
-				k, err = c.m.decodeKey(pair.key)
+				k, err = c.m.codecs.DecodeKey(pair.key)
 			}
 			if !yield(k, c.m.failed("walk", err)) {
 				return
@@ -149,18 +132,10 @@ func (c common[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[
 }
 
 func (m *handle[K, V]) decodeEntry(p pair) (e Entry[K, V], err error) {
-	if e.Key, err = m.decodeKey(p.key); err == nil {
+	if e.Key, err = m.codecs.DecodeKey(p.key); err == nil {
 		e.Value, _, err = m.decode(p.key, p.value)
 	}
 	return e, err
-}
-
-func (m *handle[K, V]) decodeKey(key string) (K, error) {
-	k, err := codec.Decode(m.keys, key)
-	if err != nil {
-		return k, m.undecoded(key, key, fmt.Errorf("as a key: %w", err))
-	}
-	return k, nil
 }
 
 // scan yields entries, or keys alone, hash by hash and page by page. An error of
@@ -187,7 +162,7 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned
 
 // scanPart reports whether the walk continues after that hash.
 func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, yield func(pair, error) bool) bool {
-	for w := begin(); ; {
+	for w := hashscan.Begin(); ; {
 		var pairs []pair
 		var err error
 		if w, pairs, err = m.step(ctx, part, w, c); err != nil {
@@ -199,91 +174,34 @@ func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, y
 				return false
 			}
 		}
-		if w.cursor == "0" {
+		if w.Over() {
 			return true
 		}
 	}
 }
 
-// walk is how far an iteration has come, and on which server: a cursor means
-// nothing to another one, which would pass over entries.
-type walk struct {
-	cursor, server string
-	count          int   // entries that the next page begins with
-	bytes          int64 // of the last one
-}
-
-func begin() walk { return walk{cursor: "0", count: 1} }
-
-// A page is bounded by what the server reads for it, and so by its time for one
-// request. It has one entry at least.
-const (
-	mostPageBytes = 1 << 20
-	mostPassed    = 2000
-	mostGrowth    = 4
-)
-
-// count returns how many entries may be asked for after a page: as many as have a page's
-// bytes if they are like those of that one, and at most four times as many as it had.
-func (p scanPage) count(c scanConfig) int {
-	n := min(int64(c.page), mostGrowth*max(p.passed, 1))
-	if p.bytes > 0 {
-		n = min(n, mostPageBytes*p.passed/p.bytes)
-	}
-	return int(max(n, 1))
-}
-
-// expecting returns how the next page is read. A large page is read on a connection of its own,
-// so that no other command waits for a walk.
-func (p scanPage) expecting(op send.Operation) send.Operation {
-	if p.bytes < mostPageBytes/4 {
-		return op
-	}
-	return send.Expect(op, max(p.bytes, mostPageBytes))
-}
-
-func (a asked) expecting(op send.Operation) send.Operation {
-	return scanPage{bytes: a.last}.expecting(op)
-}
-
-// step returns the next page. If it came from another server than the last one, as after a
-// failover or a slot migration, it is the first page of that server.
-func (m *handle[K, V]) step(ctx context.Context, part store, w walk, c scanConfig) (walk, []pair, error) {
-	for {
-		p, err := m.page(ctx, part, asked{c, w.cursor, w.count, w.bytes})
-		if err != nil || w.server == "" && p.next == "0" { // all in one
-			return walk{cursor: p.next}, p.pairs, err
+// step returns the next page.
+func (m *handle[K, V]) step(ctx context.Context, part store, w hashscan.Walk, c scanConfig) (_ hashscan.Walk, pairs []pair, err error) {
+	w, err = w.Step(c.Config, func(a hashscan.Ask) (hashscan.Page, error) {
+		if err := m.usable(ctx); err != nil {
+			return hashscan.Page{}, err
 		}
-		says := p.server != ""
-		if !says {
-			p.server, err = reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
-		}
-		if err != nil || p.server == w.server || w.server == "" && says {
-			return walk{p.next, p.server, p.count(c), p.bytes}, p.pairs, err
-		}
-		// That it is known now says nothing of a first page which did not say it.
-		w = walk{"0", p.server, p.count(c), p.bytes}
-	}
+		p, err := reading(ctx, m.h, func() (scanPage, error) { return part.scan(ctx, asked{a, c.what}) })
+		pairs = p.pairs
+		return p.Page, err
+	}, func() (string, error) {
+		return reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
+	})
+	return w, pairs, err
 }
 
 func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanConfig, error) {
-	c := scanConfig{page: 500, what: scannedEntries}
+	c := scanConfig{hashscan.Config{Page: hashscan.DefaultPage}, scannedEntries}
 	if err := m.usable(ctx); err != nil {
 		return c, err
 	}
 	if err := object.Apply(&c, opts, ScanOption.applyScan); err != nil {
 		return c, err
 	}
-	c.page = min(c.page, mostPassed)
-	if c.match != "" && !codec.IsText(m.keys) {
-		return c, fmt.Errorf("%w: WithMatch is for keys of codec.Text", ErrInvalidArgument)
-	}
-	return c, nil
-}
-
-func (m *handle[K, V]) page(ctx context.Context, part store, a asked) (scanPage, error) {
-	if err := m.usable(ctx); err != nil {
-		return scanPage{}, err
-	}
-	return reading(ctx, m.h, func() (scanPage, error) { return part.scan(ctx, a) })
+	return c, c.Check(codec.IsText(m.codecs.Keys))
 }

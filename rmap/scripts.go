@@ -4,11 +4,9 @@ import (
 	"embed"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 //go:embed lua/*.lua
@@ -34,10 +32,7 @@ var (
 	dropScript        = scripts.Must(lua, "lua/drop.lua")
 	lookScript        = scripts.Must(lua, "lua/look.lua")
 	clearedScript     = scripts.Must(lua, "lua/cleared.lua")
-	expiresScript     = scripts.Must(lua, "lua/expires.lua")
 	ttlScript         = scripts.Must(lua, "lua/ttl.lua")
-	scanScript        = scripts.Must(lua, "lua/scan.lua")
-	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
 // What only reads is sent again when its reply is lost; what writes is not:
@@ -48,7 +43,6 @@ var (
 	zmscore = scripts.NewCommand("ZMSCORE", scripts.Safe)
 	hexists = scripts.NewCommand("HEXISTS", scripts.Safe)
 	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
-	hscan   = scripts.NewCommand("HSCAN", scripts.Safe)
 	get     = scripts.NewCommand("GET", scripts.Safe)
 	exists  = scripts.NewCommand("EXISTS", scripts.Safe)
 	pttl    = scripts.NewCommand("PTTL", scripts.Safe)
@@ -79,12 +73,7 @@ var (
 	readToLoad       = send.Sized(loadLookScript, send.Sizing{Writes: true})
 	readToLoadCached = send.Sized(mapcache.LoadLook, send.Sizing{Writes: true})
 
-	pageScript  = send.Sized(scanScript, send.Sizing{})
-	pageCommand = send.Sized(hscan, send.Sizing{})
 	pageCached  = send.Sized(mapcache.Scan, send.Sizing{})
-	pageValues  = send.Sized(multimap.Page, send.Sizing{})
-	readValues  = send.Sized(multimap.Get, send.Sizing{})
-	readRange   = send.Sized(multimap.Range, send.Sizing{})
 	readBacklog = send.Sized(behindTakeScript, send.Sizing{})
 )
 
@@ -104,8 +93,5 @@ var answersValue = map[*scripts.Script]bool{
 	swapScript: true, takeScript: true, putIfAbsentScript: true, changeScript: true,
 	mapcache.Swap: true, mapcache.Take: true, mapcache.PutIfAbsent: true, mapcache.Change: true,
 }
-
-// memory is how long the server remembers the answer to a request, ms.
-var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

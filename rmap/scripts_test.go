@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -34,7 +36,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, scanScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
+		deleteScript, expireScript, putScript, touchScript, ttlScript, fieldttl.Script, hashscan.Script, hashscan.ServerScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
 		putToldScript, loadLookScript, loadPutScript, loadEndScript, loadKeepScript, behindScript, behindDoneScript, behindTakeScript, behindEndsScript, behindDeadScript, behindRedriveScript, behindPurgeScript, throughScript, peekScript, expireEntriesScript, copyScript, send.SizeScript,
 	} {
 		r.Learn(one.Body())
@@ -97,8 +99,8 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err = long.Delete(t.Context())
 		require.NoError(t, err)
 		native := NewTTLMap[string, int](e, name, WithTTL(time.Minute))
-		hubOf(e).fieldsDoNotExpire(name)
-		require.NoError(t, hubOf(e).fieldsExpire(t.Context(), name))
+		fieldttl.Of(e).Note(name, false)
+		require.NoError(t, fieldttl.Of(e).Check(t.Context(), name))
 		check(name, "expires.lua", 1)
 		require.NoError(t, native.Put(t.Context(), "k", 1))
 		check(name, "put.lua", 2)

@@ -3,8 +3,7 @@ package rmap
 import (
 	"context"
 
-	"github.com/redis/rueidis"
-
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -45,7 +44,7 @@ func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...stri
 // and argument come by themselves.
 func (s *sender) write(ctx context.Context, script *scripts.Script, on []string, args ...string) (send.Answer, error) {
 	bytes := int64(0)
-	if size := s.h.sizeOf(s.key).Load(); size >= mostPageBytes && answersValue[script] {
+	if size := s.h.sizeOf(s.key).Load(); size >= hashscan.MostBytes && answersValue[script] {
 		bytes = size
 	}
 	if !s.ids {
@@ -55,11 +54,7 @@ func (s *sender) write(ctx context.Context, script *scripts.Script, on []string,
 	if answersValue[script] { // which the server remembers, so that one of unknown length is read in the end
 		op = send.Sized(op, send.Sizing{Writes: true})
 	}
-	got, err := s.h.e.RunBriefly(ctx, send.Expect(op, bytes), append(on, request), append([]string{memory}, args...))
-	if err == nil && !got.Replayed {
-		s.h.requests.Forget(s.key, request) // there is no copy of it that may come late
-	}
-	return got, err
+	return s.h.requests.RunBriefly(ctx, send.Expect(op, bytes), s.key, request, on, args)
 }
 
 // delete drops all keys of a map.
@@ -70,26 +65,7 @@ func (s *sender) delete(ctx context.Context, all []string) (send.Answer, error) 
 	return s.h.e.Run(ctx, unlink, all, nil)
 }
 
-// server returns a name that a server has from its start to its end. One that does
-// not tell is taken for the one that it was.
+// server returns a name that a server has from its start to its end.
 func (s *sender) server(ctx context.Context) (string, error) {
-	got, err := found(s.h.e.Run(ctx, serverScript, []string{s.key}, nil))
-	if err == nil && !got.there {
-		got.text = someServer
-	}
-	return got.text, err
+	return hashscan.Server(ctx, s.h.e, s.key)
 }
-
-// serverOfAnswer is [sender.server] for an INFO that was sent together with another command.
-func serverOfAnswer(res rueidis.RedisResult) (string, error) {
-	msg, err := res.ToMessage()
-	if rueidis.IsRedisNil(err) {
-		return someServer, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return msg.ToString()
-}
-
-const someServer = "some server"

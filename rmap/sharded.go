@@ -173,7 +173,7 @@ func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
 
 func (m *Sharded[K, V]) base() base[K] {
 	return base[K]{h: m.m.h, bad: m.m.bad, keys: m.s.object()[1:], announces: m.m.cfg.announce, at: func(k K) (int, string, error) {
-		field, err := m.m.keyText(k)
+		field, err := m.m.codecs.Key(k)
 		return keys.ShardOf(field, m.s.n), field, err
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -176,38 +177,20 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 	return value{text: decimal(n), there: true}, err
 }
 
-// fewEntries may be of large values: walk.lua reads so few one by one.
-const fewEntries = 10
-
-// scan reads a first page, a page of few entries, and keys without values, by a script that looks how large
-// they are. What follows is asked for by a count.
-func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
-	if a.cursor == "0" || a.what == scannedKeys || a.count <= fewEntries {
-		args := slices.Concat([]string{a.cursor}, a.bounds(), []string{flag(a.what != scannedKeys)}, a.words())
-		got, texts, err := scannedBy(p.read(ctx, a.expecting(pageScript), args...))
-		if err != nil {
-			return got, err
-		}
-		if a.what == scannedKeys {
-			got.pairs = pairsOfKeys(texts)
-			return got, nil
-		}
-		got.pairs = pairsOf(texts)
-		return got, got.fetch(func(key string) (pair, error) {
-			v, err := p.get(ctx, key)
-			return pair{key: key, value: v}, err
-		})
+// scan reads a page of the hash.
+func (p *plain) scan(ctx context.Context, a asked) (got scanPage, err error) {
+	if got.Page, err = hashscan.Read(ctx, p.h.e, p.key, a.Ask, a.what != scannedKeys); err != nil {
+		return got, err
 	}
-	f := send.Follower{Script: serverScript}
-	args := append([]string{a.cursor, "COUNT", decimal(int64(a.count))}, a.words()...)
-	got, err := p.read(f.Under(ctx), a.expecting(pageCommand), args...)
-	page, err := scannedAt(a.count, got, err)
-	if said, followed := f.Answer(); err == nil && followed {
-		if server, bad := serverOfAnswer(said); bad == nil { // else step asks by itself
-			page.server = server
-		}
+	if a.what == scannedKeys {
+		got.pairs = pairsOfKeys(got.Texts)
+		return got, nil
 	}
-	return page, err
+	got.pairs = pairsOf(got.Texts)
+	return got, got.fetch(func(key string) (pair, error) {
+		v, err := p.get(ctx, key)
+		return pair{key: key, value: v}, err
+	})
 }
 
 // on sends a script whose only key of the map is the hash.

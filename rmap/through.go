@@ -56,7 +56,7 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 		return old, false, err
 	}
 	if verdict == Store {
-		_, err = w.h.encodeValue(v) // before the store has what the map cannot have
+		_, err = w.h.codecs.Value(v) // before the store has what the map cannot have
 	}
 	if err == nil {
 		told := core.Write{Changes: 1, Attempt: 1}
@@ -113,7 +113,7 @@ func (w *Writing[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key st
 	}
 	if g.lives, err = w.h.lifetime(opts); err == nil && verdict == Store {
 		g.to.there = true
-		g.to.text, err = w.h.encodeValue(v)
+		g.to.text, err = w.h.codecs.Value(v)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, on d
 			return old, false, err
 		}
 		if verdict == Store {
-			text, err := w.h.encodeValue(v)
+			text, err := w.h.codecs.Value(v)
 			if err != nil {
 				return old, false, err
 			}

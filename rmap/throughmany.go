@@ -58,7 +58,7 @@ func (w *Writing[K, V]) partsOf(ctx context.Context, changes []Change[K, V]) (al
 	for _, c := range changes {
 		p := part[K, V]{Change: c}
 		if p.key, err = w.h.encodeKey(ctx, c.Key); err == nil && !c.Removed {
-			_, err = w.h.encodeValue(c.Value)
+			_, err = w.h.codecs.Value(c.Value)
 		}
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -63,24 +64,6 @@ var walkedKinds = map[string]func(e *locking.Engine, name string) walked{
 			}
 		}
 		return w
-	},
-	"list multimap": func(e *locking.Engine, name string) walked {
-		m := NewListMultimap[string, string](e, name, textual)
-		return walked{
-			fill: func(t *testing.T, key, text string) { t.Helper(); require.NoError(t, m.Put(t.Context(), key, text)) },
-			all:  m.All(context.Background()), keys: m.Keys(context.Background()),
-		}
-	},
-	"set multimap": func(e *locking.Engine, name string) walked {
-		m := NewSetMultimap[string, string](e, name, textual)
-		return walked{
-			fill: func(t *testing.T, key, text string) {
-				t.Helper()
-				_, err := m.Put(t.Context(), key, text)
-				require.NoError(t, err)
-			},
-			all: m.All(context.Background()), keys: m.Keys(context.Background()),
-		}
 	},
 }
 
@@ -136,50 +119,6 @@ func TestAnAnswerOfAWalkIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestAKeyOfManyValuesIsWalkedInPieces also while values are taken from its front.
-func TestAKeyOfManyValuesIsWalkedInPieces(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{"list", "set"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			raw := redistest.Shared(t, redistest.Version("7.0")).Client(t)
-			c := &redistest.Weighed{Client: raw}
-			name := redistest.Name(t)
-			g := multiOn(t, kind, engineOn(t, c), name)
-			want := map[string]bool{}
-			for i := range 3 {
-				var values []string
-				for j := range 1500 {
-					v := strconv.Itoa(i) + "-" + strconv.Itoa(j) + strings.Repeat("x", 2000)
-					want[v], values = true, append(values, v)
-				}
-				_, err := g.put(t.Context(), strconv.Itoa(i), values...)
-				require.NoError(t, err)
-			}
-			c.Most.Store(0)
-			got := map[string]int{}
-			taken, last := map[string]bool{}, ""
-			for e, err := range g.All(t.Context()) {
-				require.NoError(t, err)
-				require.Equal(t, e.Key, e.Value[:1])
-				got[e.Value]++
-				last = e.Value
-				if kind == "list" && len(got)%100 == 0 && len(taken) < 20 {
-					key := g.names.of(last[:1])[2]
-					v, err := raw.Do(t.Context(), raw.B().Lpop().Key(key).Build()).ToString()
-					require.NoError(t, err)
-					taken[v] = true
-					require.NoError(t, raw.Do(t.Context(), raw.B().Rpush().Key(key).Element(last[:1]+"-new"+strconv.Itoa(len(taken))).Build()).Error())
-				}
-			}
-			for v := range want {
-				require.True(t, got[v] > 0 || taken[v], "%s does not come", v[:8])
-			}
-			require.Less(t, c.Most.Load(), int64(mostWeighed))
-		})
-	}
-}
-
 // TestCacheKeysReadsLittleOfWhatMayHaveRestedForTooLong: only an entry itself says whether it
 // has an idle time.
 func TestCacheKeysReadsLittleOfWhatMayHaveRestedForTooLong(t *testing.T) {
@@ -210,15 +149,15 @@ func TestCacheKeysReadsLittleOfWhatMayHaveRestedForTooLong(t *testing.T) {
 			cfg.what = scannedKeys
 			var got []string
 			for cursor := "0"; ; {
-				p, err := m.c.scan(ctx, asked{cfg, cursor, cfg.page, 0})
+				p, err := m.c.scan(ctx, asked{hashscan.Ask{Config: cfg.Config, Cursor: cursor, Count: cfg.Page}, cfg.what})
 				require.NoError(t, err)
 				for _, one := range p.pairs {
 					got = append(got, one.key)
 				}
 				if novalues {
-					require.LessOrEqual(t, p.bytes, int64(mostPageBytes+2*size), "one bucket may have several")
+					require.LessOrEqual(t, p.Bytes, int64(hashscan.MostBytes+2*size), "one bucket may have several")
 				}
-				if cursor = p.next; cursor == "0" {
+				if cursor = p.Next; cursor == "0" {
 					break
 				}
 			}

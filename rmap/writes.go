@@ -207,7 +207,7 @@ func (c common[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (done bo
 }
 
 func (m *handle[K, V]) change(ctx context.Context, key string, old V, to value, l lifetime) (bool, error) {
-	was, err := m.encodeValue(old)
+	was, err := m.codecs.Value(old)
 	if err != nil {
 		return false, err
 	}

@@ -247,7 +247,7 @@ func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) 
 	if err != nil {
 		return v, false, err
 	}
-	key, _ := w.h.keyText(k)
+	key, _ := w.h.codecs.Key(k)
 	v, had, err = w.h.decode(key, was)
 	return v, had, w.h.failedAt("read", key, err)
 }
@@ -366,7 +366,7 @@ func (w *Writing[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool,
 
 func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, then Verdict, opts []PutOption) (bool, error) {
 	_, did, err := w.change(ctx, op, k, opts, replaces, func(there value) (V, Verdict, error) {
-		text, err := w.h.encodeValue(old)
+		text, err := w.h.codecs.Value(old)
 		if err != nil || !there.there || there.text != text {
 			return v, Keep, err
 		}
@@ -386,7 +386,7 @@ func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool
 		return v, false, err
 	}
 	_, _, err = w.change(ctx, "compute", k, opts, replaces, func(old value) (V, Verdict, error) {
-		key, err := w.h.keyText(k)
+		key, err := w.h.codecs.Key(k)
 		if err != nil {
 			return v, Keep, err
 		}

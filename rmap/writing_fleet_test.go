@@ -22,7 +22,7 @@ import (
 func killed(t *testing.T, m Mapping[string, int], k string, v int) {
 	t.Helper()
 	h := m.(housed[string, int]).handle()
-	text, err := h.encodeValue(v)
+	text, err := h.codecs.Value(v)
 	require.NoError(t, err)
 	_, err = h.store.(queues).queue(t.Context(), 1_000_000, queuing{pairs: []string{k, "=" + text}, seen: whatever})
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -76,7 +77,7 @@ func TestATimeToLiveThatIsRefusedIsNotQueued(t *testing.T) {
 		} {
 			m, s := NewTTLMap[string, int](engineOn(t, raw), cacheNamed(t, raw)), newBehindMap()
 			w := NewWriting(m, s.write, ways["behind"]...)
-			m.m.h.expiring.add(0)
+			fieldttl.Of(m.m.h.e).Note(m.m.key, true)
 			require.ErrorIs(t, do(t.Context(), w), errors.ErrUnsupported, "%s, %s", says, op)
 			plain := NewWriting(New[string, int](engineOn(t, raw), m.Name()), s.write, ways["behind"]...)
 			storeNever(t, s, plain, raw)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -111,7 +112,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 	})
 	t.Run("multimaps", func(t *testing.T) {
 		name := named(t)
-		l, s := rmap.NewListMultimap[string, int](c, name), rmap.NewSetMultimap[string, int](c, name+"-set")
+		l, s := multimap.NewList[string, int](c, name), multimap.NewSet[string, int](c, name+"-set")
 		require.NoError(t, l.PutAll(ctx, "k", 1, 1, 2))
 		require.NoError(t, l.Put(ctx, "l", 1))
 		shows(t, name, "name    "+name+"\nkind    list multimap\nkeys    2\nvalues  4\n",

@@ -78,7 +78,7 @@ type entries interface {
 
 // with runs do on the map.
 func (m *mapCall) with(ctx context.Context, name string, do func(entries) error) error {
-	return m.open(func(c *rueidisson.Client, as rmap.Option) error {
+	return m.open(func(c *rueidisson.Client, as rmap.MapOption) error {
 		if err := m.checkKind(ctx, name); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (m *mapCall) with(ctx context.Context, name string, do func(entries) error)
 }
 
 // open runs do with a client, and with the codecs of a map of bytes.
-func (m *mapCall) open(do func(c *rueidisson.Client, as rmap.Option) error) error {
+func (m *mapCall) open(do func(c *rueidisson.Client, as rmap.MapOption) error) error {
 	if m.cache && m.native {
 		return usage("--cache and --native exclude each other")
 	}

@@ -18,7 +18,7 @@ type written = rmap.Writing[string, string]
 
 // withWritten runs do on the map as a written one.
 func (m *mapCall) withWritten(name string, do func(w *written) error) error {
-	return m.open(func(c *rueidisson.Client, as rmap.Option) error {
+	return m.open(func(c *rueidisson.Client, as rmap.MapOption) error {
 		others := []rmap.WritingOption{rmap.WithBehind(1), rmap.WithOthersWriting()}
 		switch {
 		case m.cache:

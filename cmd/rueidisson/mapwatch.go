@@ -48,7 +48,7 @@ func (m *mapCall) watchCommand() *cobra.Command {
 			case cmd.Flags().Changed("for") && length <= 0:
 				return usage("--for %v is not positive", length)
 			}
-			return m.open(func(c *rueidisson.Client, as rmap.Option) error {
+			return m.open(func(c *rueidisson.Client, as rmap.MapOption) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
 				return unlessOver(waiting, m.present(waiting, func(p *presence) error {

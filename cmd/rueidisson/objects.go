@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
-	"github.com/rueidisson/rueidisson/rmap"
 )
 
 // objectKind says how the commands ls, info and rm of a noun find its objects.
@@ -281,9 +281,9 @@ func streamHandle(c *rueidisson.Client, name, _ string) removable {
 
 func multimapHandle(c *rueidisson.Client, name, kind string) removable {
 	if kind == "set multimap" {
-		return rmap.NewSetMultimap[string, string](c, name)
+		return multimap.NewSet[string, string](c, name)
 	}
-	return rmap.NewListMultimap[string, string](c, name)
+	return multimap.NewList[string, string](c, name)
 }
 
 func (t *tool) multimapCommand() *cobra.Command {

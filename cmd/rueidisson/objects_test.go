@@ -13,8 +13,8 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
-	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -54,9 +54,9 @@ func TestObjects(t *testing.T) {
 	}
 	permit, err := c.PermitSemaphore("a-permit").Acquire(t.Context())
 	require.NoError(t, err)
-	err = rmap.NewListMultimap[string, string](c, "a-list").Put(t.Context(), "k", "v")
+	err = multimap.NewList[string, string](c, "a-list").Put(t.Context(), "k", "v")
 	require.NoError(t, err)
-	_, err = rmap.NewSetMultimap[string, string](c, "a-set").Put(t.Context(), "k", "v")
+	_, err = multimap.NewSet[string, string](c, "a-set").Put(t.Context(), "k", "v")
 	require.NoError(t, err)
 	_, err = queue.NewStream[string, string](c, "a-stream").Add(t.Context(), map[string]string{"f": "v"})
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestListsOfNamesWithBraces(t *testing.T) {
 		got := tool(args)
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
 	}
-	require.NoError(t, rmap.NewListMultimap[string, string](c, "app:{multimap}").Put(t.Context(), "k", "v"))
+	require.NoError(t, multimap.NewList[string, string](c, "app:{multimap}").Put(t.Context(), "k", "v"))
 	_, err = queue.NewStream[string, string](c, "app:{stream}").Add(t.Context(), map[string]string{"f": "v"})
 	require.NoError(t, err)
 	for args, want := range map[string][]string{

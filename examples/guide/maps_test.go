@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
@@ -40,7 +41,7 @@ func claim(ctx context.Context, c *rueidisson.Client, name, user string) (owner 
 
 // follow adds a follower to a user, and returns how many there are.
 func follow(ctx context.Context, c *rueidisson.Client, user, follower string) (int64, error) {
-	followers := rmap.NewSetMultimap[string, string](c, "followers")
+	followers := multimap.NewSet[string, string](c, "followers")
 	if _, err := followers.Put(ctx, user, follower); err != nil {
 		return 0, err
 	}

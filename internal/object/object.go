@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -116,6 +117,17 @@ func Failed(op, kind, name string, err error) error {
 		return fmt.Errorf("%s %q: %w", op, name, err)
 	}
 	return fmt.Errorf("%s %s %q: %w", op, kind, name, err)
+}
+
+// longestQuote is how much of a key an error shows.
+const longestQuote = 64
+
+// Quoted returns a key, or its beginning, in quotes.
+func Quoted(key string) string {
+	if len(key) > longestQuote {
+		return strconv.Quote(key[:longestQuote]) + "…"
+	}
+	return strconv.Quote(key)
 }
 
 // Typed names the key in an error that says that it is of another type.

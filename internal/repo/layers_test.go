@@ -71,17 +71,22 @@ var layers = map[string]layer{
 	"internal/busy":                  testHelp,
 	"internal/embedded":              testHelp,
 	"internal/enginetest":            testHelp,
+	"internal/entrycodec":            shared,
+	"internal/fieldttl":              shared,
+	"internal/hashscan":              shared,
 	"internal/locktest":              testHelp,
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
 	"internal/proc":                  testHelp,
+	"internal/quorum":                shared,
 	"internal/redistest":             testHelp,
 	"internal/repo":                  testHelp,
+	"internal/sweep":                 shared,
 	"internal/testrun":               testHelp,
 }
 
 // family may share the types of the reentrant lock.
-var family = []string{"fairlock", "rwlock", "multilock", "election"}
+var family = []string{"fairlock", "rwlock", "multilock", "redlock", "election"}
 
 // may says which layers a layer may import.
 var may = map[layer][]layer{
@@ -137,7 +142,7 @@ func forbidden(from, to string) string {
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
-	case from == "rmap" && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
+	case (from == "rmap" || from == "multimap") && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
 		return ""
 	case from == "election" && to == "fairlock": // which it is made of
 		return ""
@@ -150,6 +155,10 @@ func forbidden(from, to string) string {
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
 	case from == "internal/core" && to == "codec": // a setting of the client, and what it refuses
+		return ""
+	case from == "internal/quorum" && to == "lock": // of whose holds it makes one
+		return ""
+	case from == "internal/quorum" && (to == "internal/check" || to == "internal/lockkit" || to == "internal/object"): // what its members have in common
 		return ""
 	case from == "internal/attempts" && to == "internal/check": // what its commands are
 		return ""
@@ -288,6 +297,13 @@ func TestTheLayersForbid(t *testing.T) {
 		{"lock", "internal/locktest", false},
 		{"fairlock", "lock", true},
 		{"multilock", "lock", true},
+		{"multilock", "internal/quorum", true},
+		{"redlock", "lock", true},
+		{"redlock", "internal/quorum", true},
+		{"redlock", "fairlock", false},
+		{"redlock", "multilock", false},
+		{"internal/quorum", "lock", true},
+		{"internal/quorum", "multilock", false},
 		{"fairlock", "rwlock", false},
 		{"election", "fairlock", true},
 		{"election", "rwlock", false},
@@ -300,6 +316,11 @@ func TestTheLayersForbid(t *testing.T) {
 		{"rmap", "lock", true},
 		{"rmap", "fairlock", true},
 		{"rmap", "queue", false},
+		{"multimap", "lock", true},
+		{"multimap", "latch", true},
+		{"multimap", "internal/hashscan", true},
+		{"multimap", "rmap", false},
+		{"rmap", "multimap", false},
 		{"lock", "rmap", false},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},
@@ -352,6 +373,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"queue", "internal/attempts", true},
 		{"internal/attempts", "internal/locking", true},
 		{"internal/attempts", "queue", false},
+		{"internal/hashscan", "internal/locking", true},
+		{"internal/hashscan", "internal/object", false},
+		{"internal/sweep", "rmap", false},
 		{"internal/locking", "internal/attempts", false},
 		{"internal/locktest", "lock", true},
 		{"internal/redistest", "internal/embedded", true},

@@ -186,12 +186,12 @@ func TestThePackageCommentListsAllObjects(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range pkg.Scope().Names() {
 			f, is := pkg.Scope().Lookup(name).(*types.Func)
-			if !is || !strings.HasPrefix(name, "New") && name != "Red" || f.Signature().Params().Len() == 0 {
+			if !is || !strings.HasPrefix(name, "New") || f.Signature().Params().Len() == 0 {
 				continue
 			}
 			first := types.TypeString(f.Signature().Params().At(0).Type(), func(p *types.Package) string { return p.Name() })
-			data := slices.Contains([]string{"rmap", "queue", "queue/reliable", "topic"}, p.path())
-			if name == "Red" || data && (strings.HasSuffix(first, ".Client") || strings.HasPrefix(first, "rmap.Mapping[")) {
+			data := slices.Contains([]string{"rmap", "multimap", "queue", "queue/reliable", "topic"}, p.path())
+			if p.path() == "redlock" && name == "New" || data && (strings.HasSuffix(first, ".Client") || strings.HasPrefix(first, "rmap.Mapping[")) {
 				made = append(made, pkg.Name()+"."+name)
 			}
 		}

@@ -50,6 +50,19 @@ func (r *Requests) ID() string { return r.born + "-" + strconv.FormatInt(r.last.
 // are to go. If it does not get through, it goes by itself.
 func (r *Requests) Forget(name, key string) { r.forgotten.Post(name, key) }
 
+// remembered is how long the server remembers the answer to a request, ms.
+var remembered = strconv.FormatInt(core.Millis(RequestMemory), 10)
+
+// RunBriefly is [Sender.RunBriefly] of a script that includes done.lua, under a request. The key that remembers its answer
+// is the last one, and how long it does is the first argument. The key is dropped once the answer is here.
+func (r *Requests) RunBriefly(ctx context.Context, op Operation, name, request string, on, args []string) (Answer, error) {
+	got, err := r.s.RunBriefly(ctx, op, append(on, request), append([]string{remembered}, args...))
+	if err == nil && !got.Replayed {
+		r.Forget(name, request) // there is no copy of it that may come late
+	}
+	return got, err
+}
+
 var forget = scripts.NewCommand("UNLINK", scripts.Unsafe)
 
 // mostForgotten bounds one command.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 func (r *rig) bound(n int, mode string) {
@@ -75,7 +76,7 @@ func TestWhatHasJustComeIsNotEvictedByItsOwnPast(t *testing.T) {
 	r.do("ZADD", r.n.Accesses, "1", "c")
 	assert.EqualValues(t, 2, r.put("c", "v", Life{}), "the sweeper has to see to it")
 	assert.Equal(t, []string{"a", "b", "c"}, r.fields())
-	NewSweeper(r.e, nil).Expect(&r.n, r.e.Wall())
+	sweeperOn(r.e, nil).Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 2 }, soon, time.Millisecond)
 	assert.Contains(t, r.fields(), "c")
 }
@@ -112,7 +113,7 @@ func TestEntriesFromBeforeTheBoundAreLeftToTheSweeperToPutInOrder(t *testing.T) 
 		r.clock.forward(time.Millisecond)
 	}
 	assert.Len(t, r.fields(), 30, "none that is new has gone meanwhile")
-	s := NewSweeper(r.e, nil)
+	s := sweeperOn(r.e, nil)
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 5 }, soon, 5*time.Millisecond)
 	assert.Equal(t, []string{"new5", "new6", "new7", "new8", "new9"}, r.fields())
@@ -131,7 +132,7 @@ func TestAFarTooLargeCacheGoesAPageAtATime(t *testing.T) {
 	assert.EqualValues(t, 2, r.put("new", "v", Life{}))
 	assert.EqualValues(t, 2001-100, r.count("HLEN", r.n.Hash), "one write does not do the work of a sweeper")
 	seen := make(chan core.Sweep, 1000)
-	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
+	s := sweeperOn(r.e, func(v core.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 10 }, soon, 5*time.Millisecond)
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
@@ -161,7 +162,7 @@ func TestOptionsThatNobodyUnderstandsAreNone(t *testing.T) {
 			}
 		}
 		r.do("HSET", r.n.Options, "max-size", "2.9", "mode", "FIFO")
-		s := NewSweeper(r.e, nil)
+		s := sweeperOn(r.e, nil)
 		s.Expect(&r.n, r.e.Wall())
 		require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 2 }, soon, 5*time.Millisecond)
 	})
@@ -252,14 +253,15 @@ func TestAnEntryNamedAsTheTagKeepsNobodyBusy(t *testing.T) {
 	r.bound(1, "LRU")
 	r.put("redisson__expiretag", "v", Life{})
 	assert.EqualValues(t, 2, r.put("k", "v", Life{}), "it is not evicted")
-	s, v := NewSweeper(r.e, nil), &visited{seen: seen{names: r.n}}
-	next := s.visit(v)
+	v := sweeperOn(r.e, nil).target(nil, &r.n).(*visited)
+	got := v.Visit()
 	for range 3 {
-		next = s.visit(v)
+		got = v.Visit()
 	}
-	assert.GreaterOrEqual(t, next, period)
+	assert.True(t, got.More)
+	assert.GreaterOrEqual(t, got.Wait, sweep.Period)
 	r.do("HDEL", r.n.Hash, "redisson__expiretag")
 	r.do("ZREM", r.n.Accesses, "redisson__expiretag")
-	s.visit(v)
+	v.Visit()
 	assert.Zero(t, v.rounds)
 }

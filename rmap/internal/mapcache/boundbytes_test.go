@@ -127,7 +127,7 @@ func TestWhatABoundByBytesFindsIsSampled(t *testing.T) {
 		r.boundBytes(1_000_000, "LRU")
 		require.EqualValues(t, 400*100, r.counted(), "all are alike")
 		r.boundBytes(20_000, "LRU")
-		s := NewSweeper(r.e, nil)
+		s := sweeperOn(r.e, nil)
 		s.Expect(&r.n, r.e.Wall())
 		require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 200 }, soon, 5*time.Millisecond)
 		require.Eventually(t, func() bool { return s.Len() == 0 }, soon, 5*time.Millisecond)

@@ -119,16 +119,3 @@ func TestChannelsAreRedissons(t *testing.T) {
 	assert.Equal(t, "redisson_map_cache_removed:a{b}", Removed.Channel("a{b}"))
 	assert.Equal(t, "redisson_map_cache_expired:{orders}", Expired.Channel("orders"))
 }
-
-func FuzzDue(f *testing.F) {
-	for _, text := range []string{"", "1800000060000", "1.8e12", "-1", "inf", "-inf", "nan", "0x1p40", "1e400", "k"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		at, err := Due(text)
-		assert.GreaterOrEqual(t, at, int64(0))
-		if err == nil && text != "" {
-			assert.LessOrEqual(t, at, int64(9e15))
-		}
-	})
-}

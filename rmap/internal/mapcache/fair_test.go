@@ -13,11 +13,11 @@ import (
 func TestWhoWasDeniedTheLatchComesWhenItEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := NewSweeper(r.e, nil)
-	v := &visited{seen: cache(&r.n)}
+	s := sweeperOn(r.e, nil)
+	v := s.target(nil, &r.n).(*visited)
 	for range 50 {
 		r.do("SET", r.n.latch, "1", "PX", "5000") // Redisson's
-		next := s.visit(v)
+		next := v.Visit().Wait
 		left := time.Duration(r.count("PTTL", r.n.latch)) * time.Millisecond
 		require.Less(t, next, 5*time.Second+lateness)
 		require.Greater(t, next+time.Millisecond, left)

@@ -18,6 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // soon bounds what has to happen, on a machine however slow.
@@ -43,6 +44,11 @@ type rig struct {
 func engineOn(t testing.TB, raw rueidis.Client, at core.Clock) *locking.Engine {
 	t.Helper()
 	return enginetest.Plain(t, raw, func(c *core.Config) { c.Clock = at })
+}
+
+// sweeperOn returns a sweeper of caches, apart from that of the engine.
+func sweeperOn(e *locking.Engine, told func(core.Sweep)) *Sweeper {
+	return NewSweeper(e, sweep.New(e, told))
 }
 
 func rigOn(t testing.TB, raw rueidis.Client, name string) *rig {

@@ -16,6 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // sweepOnce runs sweep.lua as somebody.
@@ -89,7 +90,7 @@ func TestOneOfTheFleetSweepsAtATime(t *testing.T) {
 		assert.Equal(t, "-1", r.sweepOnce("you")[0])
 		assert.Equal(t, "0", r.sweepOnce("me")[0], "who sweeps goes on")
 		ttl := r.count("PTTL", r.n.latch)
-		assert.True(t, ttl > 0 && ttl <= period.Milliseconds(), ttl)
+		assert.True(t, ttl > 0 && ttl <= sweep.Period.Milliseconds(), ttl)
 		r.do("SET", r.n.latch, "left without an end")
 		assert.Equal(t, "-1", r.sweepOnce("me")[0])
 		assert.Positive(t, r.count("PTTL", r.n.latch), "it has one now")
@@ -255,7 +256,7 @@ func TestAnotherKindOfKeyIsAnErrorThatWritesNothing(t *testing.T) {
 			}
 		}
 		seen := make(chan core.Sweep, 10)
-		s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
+		s := sweeperOn(r.e, func(v core.Sweep) { seen <- v })
 		s.Expect(&r.n, r.e.Wall())
 		require.ErrorContains(t, (<-seen).Err, "WRONGTYPE", key)
 		require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond, "there is nothing to come back for")
@@ -275,7 +276,7 @@ func TestWhatExpiresIsToldWhoeverWroteIt(t *testing.T) {
 	name := redistest.Name(t)
 	a, b := realRig(t, raw, name), realRig(t, raw, name)
 	heard := a.listen()
-	first, second := NewSweeper(a.e, nil), NewSweeper(b.e, nil)
+	first, second := sweeperOn(a.e, nil), sweeperOn(b.e, nil)
 	for i := range 6 {
 		r, s := a, first
 		if i%2 == 1 {
@@ -305,7 +306,7 @@ func TestManyEntriesThatExpireAtOnceGo(t *testing.T) {
 	}
 	r.put("ever", "v", Life{})
 	seen := make(chan core.Sweep, n)
-	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
+	s := sweeperOn(r.e, func(v core.Sweep) { seen <- v })
 	began := time.Now()
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return s.Len() == 0 }, time.Minute, 10*time.Millisecond)
@@ -328,7 +329,7 @@ func TestNoLivingEntryIsEverSwept(t *testing.T) {
 	r := realRig(t, raw, name)
 	var sweepers []*Sweeper
 	for range 3 {
-		sweepers = append(sweepers, NewSweeper(engineOn(t, raw, nil), nil))
+		sweepers = append(sweepers, sweeperOn(engineOn(t, raw, nil), nil))
 	}
 	var all sync.WaitGroup
 	for w := range 4 {
@@ -360,7 +361,7 @@ func TestNoLivingEntryIsEverSwept(t *testing.T) {
 func TestNamesLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := NewSweeper(r.e, nil)
+	s := sweeperOn(r.e, nil)
 	n := redistest.Count(t, 2000, 1_000_000)
 	before := goroutines()
 	for i := range n {
@@ -393,7 +394,7 @@ func TestASweepThatFailsComesAgain(t *testing.T) {
 	r.put("k", "v", Life{TTL: time.Millisecond})
 	drop := proxy.DropReply(redistest.MatchScript(sweepScript.Body()), 1)
 	seen := make(chan core.Sweep, 10)
-	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
+	s := sweeperOn(r.e, func(v core.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall()+5)
 	drop.Await(t)
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
@@ -417,7 +418,7 @@ func TestTheBoundComesTrueWhereRepliesAreLost(t *testing.T) {
 			drop := proxy.DropReply(redistest.MatchScript(script.Body()), 1)
 			r.bound(100, "LRU")
 			r.put("new", "v", Life{})
-			s := NewSweeper(r.e, nil)
+			s := sweeperOn(r.e, nil)
 			s.Expect(&r.n, r.e.Wall())
 			drop.Await(t)
 			require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
