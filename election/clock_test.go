@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -18,8 +19,8 @@ func TestTokensRiseOverTheClocksSteps(t *testing.T) {
 	server, clock := redistest.StartWithClock(t)
 	name := redistest.Name(t)
 	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
-	a, b := open(t, server.Addr(), short), open(t, server.Addr(), short)
-	w := observe(t, open(t, server.Addr()).Election(name))
+	a, b := locktest.Open(t, server.Addr(), short), locktest.Open(t, server.Addr(), short)
+	w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 	w.none()
 
 	term := campaign(t, a.Election(name), "first")
@@ -56,7 +57,7 @@ func TestElectionTokenIsAboveAllThatItsClientHasSeen(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	name, raw := redistest.Name(t), server.Client(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	forget := func() {
 		do(t, raw, "DEL", "redisson_lock_token:{"+name+"}")
 		clock.Set(-time.Hour)

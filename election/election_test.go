@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -23,13 +24,13 @@ func everywhere(t *testing.T, test func(t *testing.T, connect func() *rueidisson
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t, redistest.Version(version))
-			test(t, func() *rueidisson.Client { return open(t, server.Addr()) })
+			test(t, func() *rueidisson.Client { return locktest.Open(t, server.Addr()) })
 		})
 	}
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
 		server := redistest.Miniredis(t)
-		test(t, func() *rueidisson.Client { return connect(t, server.ClientOption()) })
+		test(t, func() *rueidisson.Client { return locktest.Connected(t, server.ClientOption()) })
 	})
 }
 
@@ -110,7 +111,7 @@ func TestCandidatesOfOneProcessAreElectedInTheirOrder(t *testing.T) {
 func TestACandidateGivesUp(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	a, b := open(t, server.Addr()), open(t, server.Addr())
+	a, b := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	term := campaign(t, a.Election(name), "a")
 	_, err := b.Election(name, election.WithWait(0)).Campaign(t.Context(), "b")
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
@@ -131,8 +132,8 @@ func TestACandidateGivesUp(t *testing.T) {
 func TestATermOfFixedLengthEnds(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c := open(t, server.Addr())
-	w := observe(t, open(t, server.Addr()).Election(name))
+	c := locktest.Open(t, server.Addr())
+	w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 	w.none()
 	term := campaign(t, c.Election(name, election.WithLease(700*time.Millisecond)), "short")
 	work := term.Context(t.Context())
@@ -147,7 +148,7 @@ func TestATermOfFixedLengthEnds(t *testing.T) {
 func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c := open(t, server.Addr())
+	c := locktest.Open(t, server.Addr())
 	for _, el := range []*election.Election{
 		c.Election(""), c.Election(name, nil), c.Election(name, election.WithWait(-1)), c.Election(name, election.WithLease(time.Millisecond)),
 	} {
@@ -164,7 +165,7 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 
 	longest := strings.Repeat("\x00é", election.MaxValue)[:election.MaxValue]
-	w := observe(t, open(t, server.Addr()).Election(name))
+	w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 	w.none()
 	term := campaign(t, el, longest)
 	require.True(t, w.next().Value == longest)
@@ -185,7 +186,7 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 func TestALockIsNoElection(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c, other := open(t, server.Addr()), open(t, server.Addr())
+	c, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	term := campaign(t, c.Election(name), "a")
 	for _, l := range []lock.Locker{c.FairLock(name), c.Lock(name), c.FencedLock(name), c.RWLock(name).Write()} {
 		_, err := l.TryLock(t.Context())
@@ -217,13 +218,13 @@ func TestALockIsNoElection(t *testing.T) {
 func TestATermThatIsTakenAwayEnds(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	a, b := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)), open(t, server.Addr())
+	a, b := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)), locktest.Open(t, server.Addr())
 	term := campaign(t, a.Election(name), "a")
 	w := observe(t, b.Election(name))
 	w.value("a")
 	later := campaignLater(t.Context(), b.Election(name), "b")
 	awaitCandidates(t, b, name, 1)
-	forced, err := open(t, server.Addr()).FairLock(name).ForceUnlock(t.Context())
+	forced, err := locktest.Open(t, server.Addr()).FairLock(name).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, forced)
 	next := elected(t, later)
@@ -240,12 +241,12 @@ func TestATermThatIsTakenAwayEnds(t *testing.T) {
 func TestAnObserverThatComesLateIsToldOfAGap(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c := open(t, server.Addr())
+	c := locktest.Open(t, server.Addr())
 	el := c.Election(name)
 	resign(t, campaign(t, el, "before"))
 	i := 0
 	var last *election.Term
-	for leader, err := range open(t, server.Addr()).Election(name).Observe(t.Context()) {
+	for leader, err := range locktest.Open(t, server.Addr()).Election(name).Observe(t.Context()) {
 		require.NoError(t, err)
 		switch i {
 		case 0:
@@ -280,7 +281,7 @@ func TestAClosedClientEndsAllOfIt(t *testing.T) {
 	w.value("a")
 	later := campaignLater(t.Context(), c.Election(name), "b")
 	awaitCandidates(t, c, name, 1)
-	closeClient(c)
+	locktest.Close(c)
 	require.ErrorIs(t, <-w.end, rueidisson.ErrClosed)
 	require.ErrorIs(t, (<-later).err, rueidisson.ErrClosed)
 	<-term.Lost()

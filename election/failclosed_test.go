@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -43,15 +44,15 @@ func replaced(t testing.TB, first, second *election.Term) {
 func TestARestartThatForgetsIsALossAtTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
-	first := campaign(t, open(t, server.Addr(), rueidisson.WithWatchdogTimeout(20*time.Second)).Election(name), "first")
+	first := campaign(t, locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(20*time.Second)).Election(name), "first")
 	server.Restart()
-	replaced(t, first, campaign(t, open(t, server.Addr()).Election(name), "second"))
+	replaced(t, first, campaign(t, locktest.Open(t, server.Addr()).Election(name), "second"))
 }
 
 func TestAKeyOverwrittenUnderATermIsALoss(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	raw, c := server.Client(t), open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+	raw, c := server.Client(t), locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
 	term := campaign(t, c.Election(name), "a")
 	do(t, raw, "SET", name, "data")
 	lost(t, term)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/lock"
@@ -31,8 +32,8 @@ func newFaulty(t *testing.T) *faulty {
 	proxy := redistest.NewProxy(t, server.Addr())
 	return &faulty{
 		t: t, server: server, proxy: proxy,
-		el:    open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).Election(name),
-		other: open(t, server.Addr()).Election(name),
+		el:    locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).Election(name),
+		other: locktest.Open(t, server.Addr()).Election(name),
 	}
 }
 
@@ -47,7 +48,7 @@ func (f *faulty) script(name string) redistest.Match {
 // mustBeFree expects that nobody leads, and nobody is elected.
 func (f *faulty) mustBeFree() {
 	f.t.Helper()
-	fair := open(f.t, f.server.Addr()).FairLock(f.el.Name())
+	fair := locktest.Open(f.t, f.server.Addr()).FairLock(f.el.Name())
 	require.Eventually(f.t, func() bool {
 		held, err := fair.Locked(context.Background())
 		return err == nil && !held
@@ -94,7 +95,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
 				f := newFaulty(t)
-				w := observe(t, open(t, f.server.Addr()).Election(f.el.Name()))
+				w := observe(t, locktest.Open(t, f.server.Addr()).Election(f.el.Name()))
 				w.none()
 				test(f, w, func(script string) *redistest.Drop { return f.proxy.DropReply(f.script(script), 1, opts...) })
 				w.none()
@@ -202,7 +203,7 @@ func TestATermOnAFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	f := &faulty{t: t, server: server, proxy: proxy, el: open(t, proxy.Addr()).Election("x"), other: open(t, server.Addr()).Election("x")}
+	f := &faulty{t: t, server: server, proxy: proxy, el: locktest.Open(t, proxy.Addr()).Election("x"), other: locktest.Open(t, server.Addr()).Election("x")}
 	raw := server.Client(t)
 	room := func(bytes string) {
 		require.NoError(t, raw.Do(t.Context(), raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", bytes).Build()).Error())
@@ -227,9 +228,9 @@ func TestATermEndsBeforeItsKey(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	term := campaign(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).Election(name), "a")
+	term := campaign(t, locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).Election(name), "a")
 	work := term.Context(t.Context())
-	w := observe(t, open(t, server.Addr()).Election(name))
+	w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 	w.value("a")
 	direct := server.Client(t)
 	proxy.BlackHole()
@@ -250,7 +251,7 @@ func TestATermLivesThroughAMoveOfItsSlot(t *testing.T) {
 	t.Parallel()
 	cluster, name := redistest.StartCluster(t), redistest.Name(t)
 	open := func() *election.Election {
-		return connect(t, rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(3*time.Second)).Election(name)
+		return locktest.Connected(t, rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(3*time.Second)).Election(name)
 	}
 	el, other := open(), open()
 	w := observe(t, other)
@@ -279,7 +280,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	admin := server.Client(t)
 	words := redistest.UserOfThePage(t, "../docs/redis.md")
 	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	c := connect(t, rueidis.ClientOption{
+	c := locktest.Connected(t, rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	})
 	leads(t, c)
@@ -294,13 +295,13 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	user := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}
 	redistest.ConfinedOn(t, cluster, "../docs/redis.md")(&user)
-	leads(t, connect(t, user))
+	leads(t, locktest.Connected(t, user))
 }
 
 func TestPlainChannelsOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	leads(t, connect(t, rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithShardedPubSub(rueidisson.Off)))
+	leads(t, locktest.Connected(t, rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithShardedPubSub(rueidisson.Off)))
 	require.Zero(t, cluster.Master("orders:leader").CommandCalls(t, "spublish"))
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -188,7 +189,7 @@ func TestLeadersThatResignDieStopOrAreCutOff(t *testing.T) {
 	terms := redistest.Count(t, 12, 100)
 	f, server := newFleet(t, 4)
 	watchers := []*watcher{
-		observe(t, open(t, server.Addr()).Election(f.name)), observe(t, open(t, server.Addr()).Election(f.name)),
+		observe(t, locktest.Open(t, server.Addr()).Election(f.name)), observe(t, locktest.Open(t, server.Addr()).Election(f.name)),
 	}
 	undo := func() {}
 	for i := range terms {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,11 +20,11 @@ func TestAnObserverHearsAtOnce(t *testing.T) {
 	server, name := redistest.Shared(t), redistest.Name(t)
 	var watchers []*watcher
 	for range 3 {
-		w := observe(t, open(t, server.Addr()).Election(name))
+		w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 		w.none()
 		watchers = append(watchers, w)
 	}
-	term := campaign(t, open(t, server.Addr()).Election(name), "first")
+	term := campaign(t, locktest.Open(t, server.Addr()).Election(name), "first")
 	for _, w := range watchers {
 		w.value("first")
 	}
@@ -52,8 +53,8 @@ func TestAnObserverFindsWhatItWasNotToldOf(t *testing.T) {
 	redistest.Within(t, 7*time.Second, func() time.Duration {
 		longest := time.Duration(0)
 		server, name := redistest.Shared(t), redistest.Name(t)
-		raw, el := server.Client(t), open(t, server.Addr()).Election(name)
-		w := observe(t, open(t, server.Addr()).Election(name))
+		raw, el := server.Client(t), locktest.Open(t, server.Addr()).Election(name)
+		w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 		term := campaign(t, el, "first")
 		w.value("first")
 		key := "rueidisson_term:{" + name + "}"
@@ -77,11 +78,11 @@ func cutOff(t *testing.T) (w *watcher, proxy *redistest.Proxy, el *election.Elec
 	t.Helper()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy = redistest.NewProxy(t, server.Addr())
-	w = observe(t, open(t, proxy.Addr()).Election(name))
+	w = observe(t, locktest.Open(t, proxy.Addr()).Election(name))
 	w.none()
 	proxy.Refuse()
 	proxy.CutAll()
-	return w, proxy, open(t, server.Addr()).Election(name)
+	return w, proxy, locktest.Open(t, server.Addr()).Election(name)
 }
 
 // An observer whose connection was cut hears of what happened meanwhile as soon as

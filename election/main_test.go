@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -18,27 +17,6 @@ func TestMain(m *testing.M) { redistest.Main(m, candidateChildren) }
 
 // soon bounds what has to happen, on a machine however slow.
 var soon = redistest.Soon
-
-// open connects a client to addr and closes it when the test ends.
-func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
-	t.Helper()
-	return connect(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
-}
-
-func connect(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
-	t.Helper()
-	c, err := redistest.Patient(func() (*rueidisson.Client, error) { return rueidisson.New(option, opts...) })
-	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
-	return c
-}
-
-// closeClient waits a moment for leaders and leaves the rest to their leases.
-func closeClient(c *rueidisson.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	_ = c.Close(ctx)
-}
 
 // campaign is elected, in time.
 func campaign(t testing.TB, el *election.Election, value string) *election.Term {

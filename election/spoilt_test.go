@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -22,7 +23,7 @@ func do(t testing.TB, raw rueidis.Client, words ...string) rueidis.RedisResult {
 func TestACounterThatIsNoneElectsNobody(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	raw, c := server.Client(t), open(t, server.Addr())
+	raw, c := server.Client(t), locktest.Open(t, server.Addr())
 	counter, el := "redisson_lock_token:{"+name+"}", c.Election(name)
 	term := campaign(t, el, "a")
 	later := campaignLater(t.Context(), el, "b")
@@ -45,7 +46,7 @@ func TestACounterThatIsNoneElectsNobody(t *testing.T) {
 func TestATermThatIsNoneIsNotBegun(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	raw, c := server.Client(t), open(t, server.Addr())
+	raw, c := server.Client(t), locktest.Open(t, server.Addr())
 	key, el := "rueidisson_term:{"+name+"}", c.Election(name)
 	do(t, raw, "RPUSH", key, "x")
 	_, err := el.Campaign(t.Context(), "a")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -74,13 +75,13 @@ func (s shard) inStep(t testing.TB) {
 func failsOver(t *testing.T, s shard) {
 	name := redistest.Name(t) + s.tag
 	el := func() *election.Election {
-		return connect(t, s.option, rueidisson.WithWatchdogTimeout(outlasts)).Election(name)
+		return locktest.Connected(t, s.option, rueidisson.WithWatchdogTimeout(outlasts)).Election(name)
 	}
 	first, second, third := el(), el(), el()
 	w := observe(t, el())
 	term := campaign(t, first, "first")
 	w.value("first")
-	fair := connect(t, s.option)
+	fair := locktest.Connected(t, s.option)
 	later := campaignLater(t.Context(), second, "second")
 	awaitCandidates(t, fair, name, 1)
 	last := campaignLater(t.Context(), third, "third")
@@ -118,7 +119,7 @@ func failsOver(t *testing.T, s shard) {
 func forgets(t *testing.T, s shard) {
 	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a failover fits into it
 	name := redistest.Name(t) + s.tag
-	here, there := connect(t, s.option, watchdog).Election(name), connect(t, s.option, watchdog).Election(name)
+	here, there := locktest.Connected(t, s.option, watchdog).Election(name), locktest.Connected(t, s.option, watchdog).Election(name)
 	resign(t, campaign(t, here, "before"))
 	s.awaitComplete(t)
 	s.inStep(t)
@@ -140,12 +141,12 @@ func TestASlotMovesUnderAnElection(t *testing.T) {
 	const lease = 4 * time.Second // a busy machine does not let it run out by itself
 	option := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}
 	el := func() *election.Election {
-		return connect(t, option, rueidisson.WithWatchdogTimeout(lease)).Election(name)
+		return locktest.Connected(t, option, rueidisson.WithWatchdogTimeout(lease)).Election(name)
 	}
 	term := campaign(t, el(), "0")
 	w := observe(t, el())
 	w.value("0")
-	c, raw := connect(t, option), cluster.Client(t)
+	c, raw := locktest.Connected(t, option), cluster.Client(t)
 	var waiting []<-chan result
 	for i, value := range []string{"1", "2", "3"} {
 		waiting = append(waiting, campaignLater(t.Context(), el(), value))

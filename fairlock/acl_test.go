@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -35,8 +36,8 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
-	l, other := c.FairLock("orders:1"), open(t, server.Addr()).FairLock("orders:1")
+	t.Cleanup(func() { locktest.Close(c) })
+	l, other := c.FairLock("orders:1"), locktest.Open(t, server.Addr()).FairLock("orders:1")
 	const dead = "99999999-9999-4999-8999-999999999999:1" // a Java thread
 
 	held, err := other.Lock(t.Context())
@@ -80,10 +81,10 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	user := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}
 	redistest.ConfinedOn(t, cluster, "../docs/redis.md")(&user)
-	here, there := connect(t, user).FairLock("orders:1"), connect(t, user).FairLock("orders:1")
+	here, there := locktest.Connected(t, user).FairLock("orders:1"), locktest.Connected(t, user).FairLock("orders:1")
 	master, admin := cluster.Master("orders:1"), cluster.Client(t)
 	master.ResetStats()
-	held := take(t, here)
+	held := locktest.Take(t, here)
 	const ghost = "99999999-9999-4999-8999-999999999999" // a client of ours
 	now, err := admin.Do(t.Context(), admin.B().Arbitrary("TIME").Build()).AsIntSlice()
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, (<-gone).err, context.Canceled)
 	redistest.Do(t, admin, "ZADD", "rueidisson_fair_alive:{orders:1}", alive, ghost)
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	next := got(t, waited)
 	require.NoError(t, next.Extend(t.Context(), time.Minute))
 	forced, err := here.ForceUnlock(t.Context())

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 func TestANameThatCannotBeUsedIsRefusedByEachCall(t *testing.T) {
 	t.Parallel()
-	l := open(t, redistest.Shared(t).Addr()).FairLock("")
+	l := locktest.Open(t, redistest.Shared(t).Addr()).FairLock("")
 	_, err := l.Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	_, err = l.TryLock(t.Context())
@@ -28,19 +29,19 @@ func TestANameThatCannotBeUsedIsRefusedByEachCall(t *testing.T) {
 
 func TestNobodyTakesPartInAFairHold(t *testing.T) {
 	t.Parallel()
-	l := open(t, redistest.Shared(t).Addr()).FairLock(redistest.Name(t))
-	hold := take(t, l)
+	l := locktest.Open(t, redistest.Shared(t).Addr()).FairLock(redistest.Name(t))
+	hold := locktest.Take(t, l)
 	_, err := hold.Token(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.NoError(t, hold.Err())
-	unlock(t, hold)
+	locktest.Unlock(t, hold)
 }
 
 func TestAnotherFamilyUnderTheNameIsSeen(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
-	hold := take(t, here.FairLock(name))
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	hold := locktest.Take(t, here.FairLock(name))
 	_, err := here.Lock(name).TryLock(t.Context())
 	require.ErrorIs(t, err, rueidisson.ErrWrongKind, "in the process")
 	_, err = here.Lock(name).TryLock(hold.Context(context.Background()))
@@ -49,8 +50,8 @@ func TestAnotherFamilyUnderTheNameIsSeen(t *testing.T) {
 	awaitQueue(t, here.FairLock(name), 1)
 	_, err = there.Lock(name).TryLock(t.Context())
 	require.ErrorIs(t, err, rueidisson.ErrWrongKind, "by its queue")
-	unlock(t, hold)
-	unlock(t, got(t, waited))
+	locktest.Unlock(t, hold)
+	locktest.Unlock(t, got(t, waited))
 	plain, err := here.Lock(name).Lock(t.Context())
 	require.NoError(t, err)
 	_, err = here.FairLock(name).TryLock(t.Context())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -29,21 +30,21 @@ func TestWhoIsPartedIsPassedOverWithinASecondAndAHalf(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	parted, here, there := open(t, proxy.Addr()), open(t, server.Addr()), open(t, server.Addr())
+	parted, here, there := locktest.Open(t, proxy.Addr()), locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	inTime(t, 1500*time.Millisecond, func(name string) time.Duration {
-		held := take(t, here.FairLock(name))
+		held := locktest.Take(t, here.FairLock(name))
 		first := lockLater(t.Context(), parted.FairLock(name))
 		awaitQueue(t, here.FairLock(name), 1)
 		second := lockLater(t.Context(), there.FairLock(name))
 		awaitQueue(t, here.FairLock(name), 2)
 		proxy.BlackHole()
 		began := time.Now()
-		unlock(t, held)
+		locktest.Unlock(t, held)
 		next := got(t, second)
 		took := time.Since(began)
 		proxy.Restore()
-		unlock(t, next)
-		unlock(t, got(t, first))
+		locktest.Unlock(t, next)
+		locktest.Unlock(t, got(t, first))
 		return took
 	})
 }
@@ -51,20 +52,20 @@ func TestWhoIsPartedIsPassedOverWithinASecondAndAHalf(t *testing.T) {
 func TestADeadFrontOfRedissonsIsPassedOverWithinTwoSeconds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	raw, here, there := server.Client(t), open(t, server.Addr()), open(t, server.Addr())
+	raw, here, there := server.Client(t), locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	inTime(t, 2*time.Second, func(name string) time.Duration {
-		held := take(t, here.FairLock(name))
+		held := locktest.Take(t, here.FairLock(name))
 		const dead = "99999999-9999-4999-8999-999999999999:1"
 		redistest.Do(t, raw, "RPUSH", "redisson_lock_queue:{"+name+"}", dead)
 		redistest.Do(t, raw, "ZADD", "redisson_lock_timeout:{"+name+"}", "9999999999999", dead)
 		waited := lockLater(t.Context(), there.FairLock(name))
 		awaitQueue(t, here.FairLock(name), 2)
 		began := time.Now()
-		unlock(t, held)
+		locktest.Unlock(t, held)
 		next := got(t, waited)
 		took := time.Since(began)
 		require.GreaterOrEqual(t, took, 900*time.Millisecond, "it was told twice")
-		unlock(t, next)
+		locktest.Unlock(t, next)
 		return took
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -19,17 +20,17 @@ func TestASilentWaiterIsPassedThoughTheClockWentBack(t *testing.T) {
 		server, clock := redistest.StartWithClock(t)
 		name := redistest.Name(t)
 		short := rueidisson.WithWatchdogTimeout(2 * time.Second)
-		here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
-		held := take(t, here)
+		here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
+		held := locktest.Take(t, here)
 		child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 		awaitQueue(t, here, 1)
 		second := lockLater(t.Context(), there)
 		awaitQueue(t, here, 2)
 		child.Stop()
 		clock.Set(-time.Hour)
-		unlock(t, held)
+		locktest.Unlock(t, held)
 		began := time.Now()
-		unlock(t, got(t, second))
+		locktest.Unlock(t, got(t, second))
 		took := time.Since(began)
 		child.Cont()
 		require.Equal(t, "held: <nil>", child.Next(), "it is still there")
@@ -47,7 +48,7 @@ func TestAClockThatIsSetBackLengthensALease(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	name := redistest.Name(t)
-	l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
+	l := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
 	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 	require.Equal(t, "held: <nil>", child.Next())
 	first := lockLater(t.Context(), l)
@@ -56,7 +57,7 @@ func TestAClockThatIsSetBackLengthensALease(t *testing.T) {
 	child.Send("unlock")
 	require.Equal(t, "trusts: <nil>, <nil>", child.Next())
 	require.Equal(t, "unlocked: <nil>", child.Next())
-	unlock(t, got(t, first))
+	locktest.Unlock(t, got(t, first))
 
 	dies := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 	require.Equal(t, "held: <nil>", dies.Next())
@@ -72,7 +73,7 @@ func TestAClockThatIsSetBackLengthensALease(t *testing.T) {
 	held, err := l.ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, held)
-	unlock(t, got(t, second))
+	locktest.Unlock(t, got(t, second))
 	mustBeFree(t, l)
 }
 
@@ -83,8 +84,8 @@ func TestTheQueueOutlastsAClockThatIsSetForward(t *testing.T) {
 	server, clock := redistest.StartWithClock(t)
 	name := redistest.Name(t)
 	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
-	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
-	held := take(t, here)
+	here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
+	held := locktest.Take(t, here)
 	var waited []<-chan result
 	for i, on := range []int{1, 0, 1, 0} {
 		l := here

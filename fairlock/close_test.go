@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestCloseTakesItsWaitersOutOfTheQueue(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c, other := open(t, server.Addr()), open(t, server.Addr())
-	held := take(t, other.FairLock(name))
+	c, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	held := locktest.Take(t, other.FairLock(name))
 	var waited []<-chan result
 	for i, of := range []*rueidisson.Client{c, other, c, c} {
 		waited = append(waited, lockLater(t.Context(), of.FairLock(name)))
@@ -31,8 +32,8 @@ func TestCloseTakesItsWaitersOutOfTheQueue(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		require.ErrorIs(t, (<-waited[i]).err, rueidisson.ErrClosed)
 	}
-	unlock(t, held)
-	unlock(t, got(t, waited[1]))
+	locktest.Unlock(t, held)
+	locktest.Unlock(t, got(t, waited[1]))
 	mustBeFree(t, other.FairLock(name))
 }
 
@@ -40,8 +41,8 @@ func TestCloseTakesItsWaitersOutOfTheQueue(t *testing.T) {
 func TestCloseGrantsNothingToItsOwn(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	c, other := open(t, server.Addr()), open(t, server.Addr())
-	held := take(t, c.FairLock(name))
+	c, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	held := locktest.Take(t, c.FairLock(name))
 	work := held.Context(t.Context())
 	own := lockLater(t.Context(), c.FairLock(name))
 	awaitQueue(t, other.FairLock(name), 1)
@@ -57,6 +58,6 @@ func TestCloseGrantsNothingToItsOwn(t *testing.T) {
 	require.NoError(t, c.Close(ctx))
 	require.NoError(t, <-unlocked)
 	require.ErrorIs(t, (<-own).err, rueidisson.ErrClosed)
-	unlock(t, got(t, behind))
+	locktest.Unlock(t, got(t, behind))
 	mustBeFree(t, other.FairLock(name))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -69,7 +70,7 @@ func TestVeryManyWaitersOfAProcessAreSmall(t *testing.T) {
 	t.Parallel()
 	waiters := redistest.Count(t, 2000, 10_000)
 	server, name := redistest.Start(t), redistest.Name(t) // which stands still for others while all leave
-	l := open(t, server.Addr()).FairLock(name)
+	l := locktest.Open(t, server.Addr()).FairLock(name)
 	hold, err := l.Lock(t.Context())
 	require.NoError(t, err)
 	child := redistest.StartChild(t, "crowd", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name, "FAIR_CROWD="+strconv.Itoa(waiters))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -31,16 +32,16 @@ func lost(t testing.TB, hold, other *lock.Hold) {
 	if other != nil {
 		require.NoError(t, other.Err(), "the late unlock left it alone")
 		require.NoError(t, other.Extend(t.Context(), time.Minute))
-		unlock(t, other)
+		locktest.Unlock(t, other)
 	}
 }
 
 func TestARestartThatForgetsIsALossAtTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
-	first := take(t, open(t, server.Addr(), rueidisson.WithWatchdogTimeout(20*time.Second)).FairLock(name))
+	first := locktest.Take(t, locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(20*time.Second)).FairLock(name))
 	server.Restart()
-	lost(t, first, take(t, open(t, server.Addr()).FairLock(name)))
+	lost(t, first, locktest.Take(t, locktest.Open(t, server.Addr()).FairLock(name)))
 }
 
 // set makes the key a string, as another program would by mistake.
@@ -52,8 +53,8 @@ func set(t testing.TB, raw rueidis.Client, key string) {
 func TestAKeyOverwrittenUnderAHoldIsALoss(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	raw, l := server.Client(t), open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).FairLock(redistest.Name(t))
-	hold := take(t, l)
+	raw, l := server.Client(t), locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).FairLock(redistest.Name(t))
+	hold := locktest.Take(t, l)
 	set(t, raw, l.Name())
 	lost(t, hold, nil)
 	value, err := raw.Do(t.Context(), raw.B().Get().Key(l.Name()).Build()).ToString()
@@ -64,7 +65,7 @@ func TestAKeyOverwrittenUnderAHoldIsALoss(t *testing.T) {
 func TestEveryOperationReportsAKeyOfAnotherType(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	l := open(t, server.Addr()).FairLock(redistest.Name(t))
+	l := locktest.Open(t, server.Addr()).FairLock(redistest.Name(t))
 	set(t, server.Client(t), l.Name())
 	for op, call := range map[string]func() error{
 		"lock":         func() error { _, err := l.Lock(t.Context()); return err },
@@ -83,8 +84,8 @@ func TestAWaiterWhoseKeyIsOverwrittenStopsWaiting(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	here, there := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
-	hold := take(t, here)
+	here, there := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+	hold := locktest.Take(t, here)
 	waited := lockLater(t.Context(), there)
 	awaitQueue(t, here, 1)
 	set(t, raw, name)
@@ -103,8 +104,8 @@ func TestAKeyOfAnotherTypeBesideTheLockIsNamed(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			raw, name := server.Client(t), redistest.Name(t)
-			here, there := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
-			hold, key := take(t, here), prefix+":{"+name+"}"
+			here, there := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+			hold, key := locktest.Take(t, here), prefix+":{"+name+"}"
 			set(t, raw, key)
 			for _, l := range []*fairlock.Lock{here, there} {
 				_, err := l.TryLock(t.Context(), lock.WithWait(soon))
@@ -114,7 +115,7 @@ func TestAKeyOfAnotherTypeBesideTheLockIsNamed(t *testing.T) {
 			}
 			redistest.Do(t, raw, "DEL", key)
 			mustWait(t, there, 0)
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			mustBeFree(t, here)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -33,27 +34,13 @@ func newFaulty(t *testing.T) *faulty {
 	proxy := redistest.NewProxy(t, server.Addr())
 	return &faulty{
 		t: t, proxy: proxy,
-		lock:  open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).FairLock(name),
-		other: open(t, server.Addr()).FairLock(name),
+		lock:  locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).FairLock(name),
+		other: locktest.Open(t, server.Addr()).FairLock(name),
 	}
 }
 
 func (f *faulty) script(name string) redistest.Match {
 	return redistest.All(redistest.MatchScript(body(f.t, name)), redistest.Arg("redisson_lock_queue:{"+f.lock.Name()+"}"))
-}
-
-func take(t testing.TB, l *fairlock.Lock, opts ...lock.LockOption) *lock.Hold {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	hold, err := l.Lock(ctx, opts...)
-	require.NoError(t, err)
-	return hold
-}
-
-func unlock(t testing.TB, hold *lock.Hold) {
-	t.Helper()
-	require.NoError(t, hold.Unlock(context.Background()))
 }
 
 func got(t testing.TB, waited <-chan result) *lock.Hold {
@@ -84,62 +71,62 @@ func TestALostReplyChangesNothing(t *testing.T) {
 	for name, test := range map[string]func(f *faulty, drop func(script string) *redistest.Drop){
 		"acquire": func(f *faulty, drop func(string) *redistest.Drop) {
 			lost := drop("acquire")
-			hold := take(f.t, f.lock)
+			hold := locktest.Take(f.t, f.lock)
 			lost.Await(f.t)
-			unlock(f.t, hold)
+			locktest.Unlock(f.t, hold)
 		},
 		"queue": func(f *faulty, drop func(string) *redistest.Drop) {
-			held := take(f.t, f.other)
+			held := locktest.Take(f.t, f.other)
 			waited := lockLater(f.t.Context(), f.lock)
 			awaitQueue(f.t, f.other, 1)
 			lost := drop("acquire")
 			behind := lockLater(f.t.Context(), f.lock)
 			lost.Await(f.t)
 			awaitQueue(f.t, f.other, 2)
-			unlock(f.t, held)
-			unlock(f.t, got(f.t, waited))
-			unlock(f.t, got(f.t, behind))
+			locktest.Unlock(f.t, held)
+			locktest.Unlock(f.t, got(f.t, waited))
+			locktest.Unlock(f.t, got(f.t, behind))
 		},
 		"the turn": func(f *faulty, drop func(string) *redistest.Drop) {
-			held := take(f.t, f.other)
+			held := locktest.Take(f.t, f.other)
 			waited := lockLater(f.t.Context(), f.lock)
 			awaitQueue(f.t, f.other, 1)
 			lost := drop("acquire")
-			unlock(f.t, held)
+			locktest.Unlock(f.t, held)
 			hold := got(f.t, waited)
 			lost.Await(f.t)
-			unlock(f.t, hold)
+			locktest.Unlock(f.t, hold)
 		},
 		"release": func(f *faulty, drop func(string) *redistest.Drop) {
-			hold := take(f.t, f.lock)
+			hold := locktest.Take(f.t, f.lock)
 			waited := lockLater(f.t.Context(), f.other)
 			awaitQueue(f.t, f.other, 1)
 			lost := drop("release")
-			unlock(f.t, hold)
+			locktest.Unlock(f.t, hold)
 			lost.Await(f.t)
-			unlock(f.t, got(f.t, waited))
+			locktest.Unlock(f.t, got(f.t, waited))
 		},
 		"release to a waiter": func(f *faulty, drop func(string) *redistest.Drop) {
-			hold := take(f.t, f.lock)
+			hold := locktest.Take(f.t, f.lock)
 			waited := lockLater(f.t.Context(), f.lock)
 			awaitQueue(f.t, f.other, 1)
 			lost := drop("release")
-			unlock(f.t, hold)
+			locktest.Unlock(f.t, hold)
 			lost.Await(f.t)
 			next := got(f.t, waited)
 			require.NoError(f.t, next.Err())
-			unlock(f.t, next)
+			locktest.Unlock(f.t, next)
 		},
 		"keep": func(f *faulty, drop func(string) *redistest.Drop) {
-			held := take(f.t, f.other)
+			held := locktest.Take(f.t, f.other)
 			waited := lockLater(f.t.Context(), f.lock)
 			awaitQueue(f.t, f.other, 1)
 			drop("keep").Await(f.t)
-			unlock(f.t, held)
-			unlock(f.t, got(f.t, waited))
+			locktest.Unlock(f.t, held)
+			locktest.Unlock(f.t, got(f.t, waited))
 		},
 		"leave": func(f *faulty, drop func(string) *redistest.Drop) {
-			held := take(f.t, f.other)
+			held := locktest.Take(f.t, f.other)
 			ctx, cancel := context.WithCancel(f.t.Context())
 			waited := lockLater(ctx, f.lock)
 			awaitQueue(f.t, f.other, 1)
@@ -148,7 +135,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			require.ErrorIs(f.t, (<-waited).err, context.Canceled)
 			lost.Await(f.t)
 			awaitQueue(f.t, f.other, 0)
-			unlock(f.t, held)
+			locktest.Unlock(f.t, held)
 		},
 	} {
 		for how, opts := range map[string][]redistest.DropOption{"cut": nil, "silent": {redistest.Silent()}} {
@@ -169,13 +156,13 @@ func TestALateSendTakesNothing(t *testing.T) {
 	t.Run("of who has left", func(t *testing.T) {
 		t.Parallel()
 		f := newFaulty(t)
-		held := take(t, f.other)
+		held := locktest.Take(t, f.other)
 		late := f.proxy.HoldRequest(f.script("acquire"))
 		_, err := f.lock.TryLock(t.Context(), lock.WithWait(4*time.Second)) // its second send says: held
 		require.ErrorIs(t, err, lock.ErrNotAcquired)
 		late.Await(t)
 		awaitQueue(t, f.other, 0)
-		unlock(t, held)
+		locktest.Unlock(t, held)
 		late.Release()
 		mustBeFree(t, f.other)
 	})
@@ -183,25 +170,25 @@ func TestALateSendTakesNothing(t *testing.T) {
 		t.Parallel()
 		f := newFaulty(t)
 		late := f.proxy.HoldRequest(f.script("acquire"))
-		hold := take(t, f.lock)
+		hold := locktest.Take(t, f.lock)
 		late.Await(t)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		late.Release()
 		mustBeFree(t, f.other)
 	})
 	t.Run("of a release", func(t *testing.T) {
 		t.Parallel()
 		f := newFaulty(t)
-		hold := take(t, f.lock)
+		hold := locktest.Take(t, f.lock)
 		waited := lockLater(t.Context(), f.other)
 		awaitQueue(t, f.other, 1)
 		late := f.proxy.HoldRequest(f.script("release"))
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		late.Await(t)
 		next := got(t, waited)
 		late.Release()
 		require.NoError(t, next.Extend(t.Context(), time.Minute), "it has the lock still")
-		unlock(t, next)
+		locktest.Unlock(t, next)
 		mustBeFree(t, f.other)
 	})
 }
@@ -209,7 +196,7 @@ func TestALateSendTakesNothing(t *testing.T) {
 func TestAWaiterOfASilentServerIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t)
-	held := take(t, f.other)
+	held := locktest.Take(t, f.other)
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := lockLater(ctx, f.lock)
 	awaitQueue(t, f.other, 1)
@@ -218,7 +205,7 @@ func TestAWaiterOfASilentServerIsNotKept(t *testing.T) {
 	require.ErrorIs(t, (<-waited).err, context.Canceled)
 	f.proxy.Restore()
 	awaitQueue(t, f.other, 0)
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	mustBeFree(t, f.other)
 }
 
@@ -226,7 +213,7 @@ func TestAWaiterOfASilentServerIsNotKept(t *testing.T) {
 func TestAWaiterThatWasCutOffComesBackAtTheFront(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t)
-	held := take(t, f.other)
+	held := locktest.Take(t, f.other)
 	cut := lockLater(t.Context(), f.lock)
 	awaitQueue(t, f.other, 1)
 	var others []<-chan result
@@ -239,14 +226,14 @@ func TestAWaiterThatWasCutOffComesBackAtTheFront(t *testing.T) {
 		queue, err := f.other.Queue(t.Context())
 		return err == nil && len(queue) == 2
 	}, soon, 10*time.Millisecond)
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	first := got(t, others[0])
 	f.proxy.Restore()
 	awaitQueue(t, f.other, 2)
-	unlock(t, first)
+	locktest.Unlock(t, first)
 	back := got(t, cut)
-	unlock(t, back)
-	unlock(t, got(t, others[1]))
+	locktest.Unlock(t, back)
+	locktest.Unlock(t, got(t, others[1]))
 	mustBeFree(t, f.other)
 }
 
@@ -254,8 +241,8 @@ func TestAWaiterThatWasCutOffComesBackAtTheFront(t *testing.T) {
 func TestWaitersOutlastAServerThatLosesTheQueue(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
-	take(t, here.FairLock(name))
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	locktest.Take(t, here.FairLock(name))
 	var waited []<-chan result
 	for i := range 6 {
 		waited = append(waited, lockLater(t.Context(), []*rueidisson.Client{here, there}[i%2].FairLock(name)))
@@ -287,8 +274,8 @@ func TestTheQueueGoesOnOnAFullServer(t *testing.T) {
 			t.Parallel()
 			server, name := redistest.Start(t, redistest.Version(version)), redistest.Name(t)
 			raw := server.Client(t)
-			here, there := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
-			held := take(t, here)
+			here, there := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+			held := locktest.Take(t, here)
 			own := lockLater(t.Context(), here)
 			awaitQueue(t, here, 1)
 			other := lockLater(t.Context(), there)
@@ -299,15 +286,15 @@ func TestTheQueueGoesOnOnAFullServer(t *testing.T) {
 			require.NoError(t, raw.Do(t.Context(), raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
 			_, err := here.TryLock(t.Context())
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
-			_, err = open(t, server.Addr()).FairLock("another").TryLock(t.Context())
+			_, err = locktest.Open(t, server.Addr()).FairLock("another").TryLock(t.Context())
 			require.ErrorContains(t, err, "OOM", "or this test shows nothing")
 			cancel()
 			require.ErrorIs(t, (<-gone).err, context.Canceled)
 			awaitQueue(t, here, 2)
 			<-time.After(2 * time.Second) // longer than a process counts as alive that cannot say so
-			unlock(t, held)
-			unlock(t, got(t, own))
-			unlock(t, got(t, other))
+			locktest.Unlock(t, held)
+			locktest.Unlock(t, got(t, own))
+			locktest.Unlock(t, got(t, other))
 			mustBeFree(t, here)
 		})
 	}
@@ -320,11 +307,11 @@ func TestASlotMovesUnderAFairLock(t *testing.T) {
 	connect := func() *fairlock.Lock {
 		c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(5*time.Second))
 		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
+		t.Cleanup(func() { locktest.Close(c) })
 		return c.FairLock(name)
 	}
 	here, there := connect(), connect()
-	held := take(t, here)
+	held := locktest.Take(t, here)
 	var waited []<-chan result
 	for i, l := range []*fairlock.Lock{there, here, there} {
 		waited = append(waited, lockLater(t.Context(), l))
@@ -341,13 +328,13 @@ func TestASlotMovesUnderAFairLock(t *testing.T) {
 	after, err := here.Queue(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, queue, after)
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	for i, w := range waited {
 		hold := got(t, w)
 		for _, later := range waited[i+1:] {
 			require.Empty(t, later, "the order is kept")
 		}
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 	mustBeFree(t, there)
 }
@@ -382,7 +369,7 @@ func TestAStoppedHolderHasLostTheLock(t *testing.T) {
 	server, name := redistest.Shared(t), redistest.Name(t)
 	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 	require.Equal(t, "held: <nil>", child.Next())
-	l := open(t, server.Addr()).FairLock(name)
+	l := locktest.Open(t, server.Addr()).FairLock(name)
 	waited := lockLater(t.Context(), l)
 	awaitQueue(t, l, 1)
 	child.Stop()
@@ -392,7 +379,7 @@ func TestAStoppedHolderHasLostTheLock(t *testing.T) {
 	assert.Contains(t, child.Await("trusts: "), "hold was lost")
 	assert.Contains(t, child.Await("unlocked: "), "hold was lost")
 	require.NoError(t, next.Extend(t.Context(), time.Minute))
-	unlock(t, next)
+	locktest.Unlock(t, next)
 	mustBeFree(t, l)
 }
 
@@ -401,7 +388,7 @@ func TestAHoldEndsBeforeItsKey(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	hold := take(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).FairLock(name))
+	hold := locktest.Take(t, locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).FairLock(name))
 	work := hold.Context(t.Context())
 	direct := server.Client(t)
 	proxy.BlackHole()

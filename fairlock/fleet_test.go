@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -71,7 +72,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, n int) *fleet {
 	server := redistest.Start(t)
-	f := &fleet{t: t, raw: server.Client(t), name: redistest.Name(t), lock: open(t, server.Addr())}
+	f := &fleet{t: t, raw: server.Client(t), name: redistest.Name(t), lock: locktest.Open(t, server.Addr())}
 	for range n {
 		child := redistest.StartChild(t, "queuers", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+f.name)
 		child.Await("ready")

@@ -20,11 +20,11 @@ func (p process) Locker(name string) lock.Locker { return p.FairLock(name) }
 func suite(option rueidis.ClientOption) locktest.Suite {
 	return locktest.Suite{
 		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			return process{connect(t, option, rueidisson.WithWatchdogTimeout(watchdog))}
+			return process{locktest.Connected(t, option, rueidisson.WithWatchdogTimeout(watchdog))}
 		},
 		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
 			through, silence, restore := redistest.Mute(t, option)
-			return process{connect(t, through[0], rueidisson.WithWatchdogTimeout(watchdog))}, silence, restore
+			return process{locktest.Connected(t, through[0], rueidisson.WithWatchdogTimeout(watchdog))}, silence, restore
 		},
 		Name: redistest.Name,
 	}

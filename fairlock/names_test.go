@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -153,9 +154,9 @@ func TestDeadQueuesAreSmallAndKeepNobody(t *testing.T) {
 		require.Positive(t, bytes)
 		require.Less(t, bytes, int64(700))
 
-		l := open(t, server.Addr()).FairLock(nameOf(base, 7))
+		l := locktest.Open(t, server.Addr()).FairLock(nameOf(base, 7))
 		began := time.Now()
-		unlock(t, take(t, l))
+		locktest.Unlock(t, locktest.Take(t, l))
 		took := time.Since(began)
 		require.Empty(t, keysLike(t, raw, "redisson_lock_*:{"+nameOf(base, 7)+"}"))
 		return took

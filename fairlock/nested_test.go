@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -24,12 +25,12 @@ func TestANestedCallWithAPlainContextIsNamedInTheLog(t *testing.T) {
 	t.Parallel()
 	said := make(warnings, 10)
 	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	c := open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(3*time.Second))
+	c := locktest.Open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(3*time.Second))
 	l := c.FairLock(redistest.Name(t))
-	hold := take(t, l)
+	hold := locktest.Take(t, l)
 	inner, err := l.Lock(hold.Context(t.Context())) // this one re-enters
 	require.NoError(t, err)
-	unlock(t, inner)
+	locktest.Unlock(t, inner)
 	ctx, cancel := context.WithCancel(t.Context()) // the plain one
 	defer cancel()
 	nested := lockLater(ctx, l)
@@ -42,6 +43,6 @@ func TestANestedCallWithAPlainContextIsNamedInTheLog(t *testing.T) {
 	}
 	cancel()
 	require.ErrorIs(t, (<-nested).err, context.Canceled)
-	unlock(t, hold)
+	locktest.Unlock(t, hold)
 	mustBeFree(t, l)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -35,7 +36,7 @@ func TestTheOrderIsThatOfTheQueue(t *testing.T) {
 	server, name := redistest.Shared(t), redistest.Name(t)
 	var clients []*rueidisson.Client
 	for range 3 {
-		clients = append(clients, open(t, server.Addr()))
+		clients = append(clients, locktest.Open(t, server.Addr()))
 	}
 	hold, err := clients[0].FairLock(name).Lock(t.Context())
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func TestWaitersThatLeaveAtAnyMomentLeaveNothing(t *testing.T) {
 	inside := make(chan struct{}, 1)
 	var clients []*rueidisson.Client
 	for range 3 {
-		c := open(t, server.Addr())
+		c := locktest.Open(t, server.Addr())
 		clients = append(clients, c)
 		for range 8 {
 			wg.Go(func() {

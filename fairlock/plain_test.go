@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -16,10 +17,10 @@ func TestPlainChannelsOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster, name := redistest.StartCluster(t), redistest.Name(t)
 	option, plain := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithShardedPubSub(rueidisson.Off)
-	here, there := connect(t, option, plain).FairLock(name), connect(t, option, plain).FairLock(name)
+	here, there := locktest.Connected(t, option, plain).FairLock(name), locktest.Connected(t, option, plain).FairLock(name)
 	master := cluster.Master(name)
 	master.ResetStats()
-	held := take(t, here)
+	held := locktest.Take(t, here)
 	redistest.Do(t, cluster.Client(t), "RPUSH", "redisson_lock_queue:{"+name+"}", "99999999-9999-4999-8999-999999999999:4611686018427387999")
 	var waited []<-chan result
 	for i, on := range []int{1, 0, 1, 1} {
@@ -30,7 +31,7 @@ func TestPlainChannelsOnACluster(t *testing.T) {
 		waited = append(waited, lockLater(t.Context(), l))
 		awaitQueue(t, here, i+2)
 	}
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	inOrder(t, waited)
 	mustBeFree(t, there)
 	require.Positive(t, master.CommandCalls(t, "publish"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -34,15 +35,15 @@ func TestWaitersSayLittleWhileNothingChanges(t *testing.T) {
 	const waiters = 20
 	for name, ahead := range map[string]func(t *testing.T, s *redistest.Server, l, other *fairlock.Lock) (queued int){
 		"behind a holder of ours": func(t *testing.T, _ *redistest.Server, _, other *fairlock.Lock) int {
-			take(t, other)
+			locktest.Take(t, other)
 			return 0
 		},
 		"behind one of its own": func(t *testing.T, _ *redistest.Server, l, _ *fairlock.Lock) int {
-			take(t, l)
+			locktest.Take(t, l)
 			return 0
 		},
 		"behind others": func(t *testing.T, _ *redistest.Server, _, other *fairlock.Lock) int {
-			take(t, other)
+			locktest.Take(t, other)
 			lockLater(t.Context(), other)
 			awaitQueue(t, other, 1)
 			return 1
@@ -52,7 +53,7 @@ func TestWaitersSayLittleWhileNothingChanges(t *testing.T) {
 			return 0
 		},
 		"behind a waiter of Redisson's": func(t *testing.T, s *redistest.Server, l, other *fairlock.Lock) int {
-			take(t, other)
+			locktest.Take(t, other)
 			require.Equal(t, "queued", java(t, s, l, javaThread, 0, time.Minute))
 			return 1
 		},
@@ -62,7 +63,7 @@ func TestWaitersSayLittleWhileNothingChanges(t *testing.T) {
 			server, name := redistest.Shared(t), redistest.Name(t)
 			proxy := redistest.NewProxy(t, server.Addr())
 			long := rueidisson.WithWatchdogTimeout(time.Hour) // no renewal among the calls
-			l, other := open(t, proxy.Addr(), long).FairLock(name), open(t, server.Addr(), long).FairLock(name)
+			l, other := locktest.Open(t, proxy.Addr(), long).FairLock(name), locktest.Open(t, server.Addr(), long).FairLock(name)
 			queued := ahead(t, server, l, other)
 			for i := range waiters {
 				lockLater(t.Context(), l)
@@ -85,8 +86,8 @@ func TestWaitersSayLittleWhileNothingChanges(t *testing.T) {
 func TestAClockThatIsAheadCostsAPlaceOnce(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	holder, l := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
-	held := take(t, holder)
+	holder, l := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+	held := locktest.Take(t, holder)
 	waited := lockLater(t.Context(), l)
 	awaitQueue(t, holder, 1)
 	behind := lockLater(t.Context(), holder)
@@ -117,7 +118,7 @@ func TestAClockThatIsAheadCostsAPlaceOnce(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	awaitQueue(t, holder, 2)
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	for _, w := range []<-chan result{waited, behind} { // both were dropped: which is first is the first to come back
 		go func() { // ends with the test's context
 			if r := <-w; r.err == nil {
@@ -133,8 +134,8 @@ func TestAClockThatIsAheadCostsAPlaceOnce(t *testing.T) {
 func TestPlacesThatAreLostOftenComeBackAsSoon(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	holder, l := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
-	held := take(t, holder)
+	holder, l := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+	held := locktest.Take(t, holder)
 	waited := lockLater(t.Context(), l)
 	awaitQueue(t, holder, 1)
 	raw := server.Client(t)
@@ -143,7 +144,7 @@ func TestPlacesThatAreLostOftenComeBackAsSoon(t *testing.T) {
 		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(queue, deadlines).Build()).Error())
 		awaitQueue(t, holder, 1)
 	}
-	unlock(t, held)
-	unlock(t, got(t, waited))
+	locktest.Unlock(t, held)
+	locktest.Unlock(t, got(t, waited))
 	mustBeFree(t, holder)
 }

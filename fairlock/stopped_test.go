@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -21,8 +22,8 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	short := rueidisson.WithWatchdogTimeout(stoppedLease)
-	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
-	held := take(t, here)
+	here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
+	held := locktest.Take(t, here)
 	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 	awaitQueue(t, here, 1)
 	second := lockLater(t.Context(), there)
@@ -30,20 +31,20 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	third := lockLater(t.Context(), here)
 	awaitQueue(t, here, 3)
 	child.Stop()
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	next := got(t, second)
 	time.Sleep(stoppedLease + time.Second) // it was told, and its lease would be over
 	require.NoError(t, next.Err())
 	child.Cont()
 	queue := awaitQueue(t, here, 2)
 	require.False(t, queue[0].Mine, "the one that stood still")
-	unlock(t, next)
+	locktest.Unlock(t, next)
 	require.Equal(t, "held: <nil>", child.Next())
 	require.Empty(t, third)
 	child.Send("unlock")
 	require.Equal(t, "trusts: <nil>, <nil>", child.Next())
 	require.Equal(t, "unlocked: <nil>", child.Next())
-	unlock(t, got(t, third))
+	locktest.Unlock(t, got(t, third))
 	mustBeFree(t, here)
 }
 
@@ -53,8 +54,8 @@ func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
 	short := rueidisson.WithWatchdogTimeout(stoppedLease)
-	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
-	held := take(t, here)
+	here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
+	held := locktest.Take(t, here)
 	var waited []<-chan result
 	for i, on := range []int{1, 0, 1, 0} {
 		l := here
@@ -84,9 +85,9 @@ func TestManyWaitersGiveUpTogether(t *testing.T) {
 	const queued, asking = 64, 1500
 	server, name := redistest.Shared(t), redistest.Name(t)
 	p := redistest.NewProxy(t, server.Addr())
-	there := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Minute)).FairLock(name)
-	held := take(t, there)
-	l := open(t, p.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
+	there := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Minute)).FairLock(name)
+	held := locktest.Take(t, there)
+	l := locktest.Open(t, p.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
 	ends := make(chan error, queued+asking)
 	ask := func() { // ends with the outage
 		_, err := l.Lock(context.Background())
@@ -110,6 +111,6 @@ func TestManyWaitersGiveUpTogether(t *testing.T) {
 		}
 	}
 	p.Restore()
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	mustBeFree(t, there)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -52,7 +53,7 @@ func sentinelShard(t testing.TB) shard {
 
 func (s shard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	return connect(t, s.option, opts...)
+	return locktest.Connected(t, s.option, opts...)
 }
 
 func (s shard) name(t testing.TB) string { return redistest.Name(t) + s.tag }
@@ -92,14 +93,14 @@ func confirms(t *testing.T, s shard) {
 	s.awaitReplica(t)
 	patient := s.open(t, rueidisson.WithReplicaAcks(1, 10*time.Second)).FairLock(s.name(t))
 	hasty := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).FairLock(patient.Name())
-	hold := take(t, patient)
+	hold := locktest.Take(t, patient)
 	onReplica, release := s.replica().Client(t).Dedicate()
 	defer release()
 	_ = onReplica.Do(t.Context(), onReplica.B().Readonly().Build()).Error() // refused without a cluster, where it is not needed
 	left, err := onReplica.Do(t.Context(), onReplica.B().Pttl().Key(patient.Name()).Build()).AsInt64()
 	require.NoError(t, err)
 	require.Positive(t, left, "the replica has it as soon as Lock returns")
-	unlock(t, hold)
+	locktest.Unlock(t, hold)
 
 	s.replica().Pause()
 	_, err = hasty.Lock(t.Context())
@@ -111,7 +112,7 @@ func confirms(t *testing.T, s shard) {
 	mustBeFree(t, hasty)
 	s.replica().Resume()
 	s.awaitReplica(t)
-	unlock(t, take(t, patient))
+	locktest.Unlock(t, locktest.Take(t, patient))
 	mustBeFree(t, patient)
 }
 
@@ -121,15 +122,15 @@ func confirmsWaiters(t *testing.T, s shard) {
 	s.awaitReplica(t)
 	hasty := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).FairLock(s.name(t))
 	other := s.open(t).FairLock(hasty.Name())
-	held := take(t, hasty)
+	held := locktest.Take(t, hasty)
 	first := lockLater(t.Context(), hasty)
 	awaitQueue(t, other, 1)
 	second := lockLater(t.Context(), other)
 	awaitQueue(t, other, 2)
 	s.replica().Pause()
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	require.ErrorIs(t, (<-first).err, lock.ErrNotReplicated)
-	unlock(t, got(t, second))
+	locktest.Unlock(t, got(t, second))
 	s.replica().Resume()
 	mustBeFree(t, other)
 }
@@ -139,7 +140,7 @@ func confirmsWaiters(t *testing.T, s shard) {
 func failsOver(t *testing.T, s shard) {
 	name := s.name(t)
 	here, there := s.open(t, rueidisson.WithWatchdogTimeout(outlasts)), s.open(t, rueidisson.WithWatchdogTimeout(outlasts))
-	held := take(t, here.FairLock(name))
+	held := locktest.Take(t, here.FairLock(name))
 	var waited []<-chan result
 	for i, c := range []*rueidisson.Client{there, here, there, there} {
 		waited = append(waited, lockLater(t.Context(), c.FairLock(name)))
@@ -155,7 +156,7 @@ func failsOver(t *testing.T, s shard) {
 		return held.Extend(t.Context(), 2*outlasts) == nil
 	}, soon, 50*time.Millisecond, "the new master knows the hold, and the client the new master")
 	require.Equal(t, before, awaitQueue(t, here.FairLock(name), len(before)), "and the queue")
-	unlock(t, held)
+	locktest.Unlock(t, held)
 	inOrder(t, waited)
 	old.Restart()
 	s.awaitReplica(t)
@@ -168,14 +169,14 @@ func failsOver(t *testing.T, s shard) {
 func forgets(t *testing.T, s shard) {
 	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a failover fits into it
 	name, here, there := s.name(t), s.open(t, watchdog), s.open(t, watchdog)
-	unlock(t, take(t, here.FairLock(name)))
+	locktest.Unlock(t, locktest.Take(t, here.FairLock(name)))
 	s.awaitComplete(t)
 	s.awaitReplica(t)
 	old := s.master()
 	var first *lock.Hold
-	redistest.Forgotten(t, old, s.replica(), func() { first = take(t, here.FairLock(name)) })
+	redistest.Forgotten(t, old, s.replica(), func() { first = locktest.Take(t, here.FairLock(name)) })
 	s.awaitMaster(t, old.Addr())
-	lost(t, first, take(t, there.FairLock(name)))
+	lost(t, first, locktest.Take(t, there.FairLock(name)))
 	mustBeFree(t, there.FairLock(name))
 }
 
@@ -187,7 +188,7 @@ func TestAKilledWaiterOfAClusterIsPassedOverByTheUnlock(t *testing.T) {
 	s := clusterShard(t)
 	for try := range 20 {
 		l := s.open(t).FairLock(fmt.Sprintf("%s%d", s.name(t), try))
-		held := take(t, l)
+		held := locktest.Take(t, l)
 		child := redistest.StartChild(t, "holder", "FAIR_ADDR="+s.master().Addr(), "FAIR_NAME="+l.Name())
 		gone := awaitQueue(t, l, 1)[0].Owner
 		said := time.Now()
@@ -198,7 +199,7 @@ func TestAKilledWaiterOfAClusterIsPassedOverByTheUnlock(t *testing.T) {
 			counts, err := node.Do(t.Context(), node.B().PubsubShardnumsub().Channel(channel).Build()).AsIntMap()
 			return err == nil && counts[channel] == 0
 		}, soon, time.Millisecond)
-		unlock(t, held)
+		locktest.Unlock(t, held)
 		left, err := l.Queue(t.Context())
 		require.NoError(t, err)
 		if time.Since(said) < 800*time.Millisecond {
@@ -222,6 +223,6 @@ func inOrder(t testing.TB, waited []<-chan result) {
 		for _, later := range waited[i+1:] {
 			require.Empty(t, later, "the order is kept")
 		}
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -34,7 +35,7 @@ func ruled(t *testing.T, opts ...rueidisson.Option) (c *rueidisson.Client, serve
 		assert.NoError(t, err)
 		assert.Empty(t, denied)
 	})
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	return c, server, proxy
 }
 
@@ -52,7 +53,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, hold.Extend(t.Context(), 8*time.Second))
 	waited := make(chan error, 1)
-	other := open(t, server.Addr()).Lock("orders:1")
+	other := locktest.Open(t, server.Addr()).Lock("orders:1")
 	token, err := hold.Token(t.Context())
 	require.NoError(t, err)
 	joined, err := l.Join(t.Context(), token)
@@ -85,7 +86,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 func TestTheACLOfTheDocsDeniesNothingThatGivingAConnectionBackNeeds(t *testing.T) {
 	t.Parallel()
 	c, server, proxy := ruled(t)
-	other := open(t, server.Addr()).Lock("orders:1")
+	other := locktest.Open(t, server.Addr()).Lock("orders:1")
 	held := acquire(t, other)
 	waiting := lockLater(t, c.Lock("orders:1"))
 	redistest.Eventually(t, func() bool {
@@ -128,7 +129,7 @@ func TestTheACLOfTheDocsDeniesNothingThatFencesNeed(t *testing.T) {
 		require.NoError(t, err)
 		mustUnlock(t, joined)
 		mustUnlock(t, hold)
-		held := acquire(t, open(t, server.Addr()).FencedLock(name))
+		held := acquire(t, locktest.Open(t, server.Addr()).FencedLock(name))
 		_, err = l.TryLock(t.Context())
 		require.ErrorIs(t, err, lock.ErrNotAcquired)
 		_, err = l.ForceUnlock(t.Context())

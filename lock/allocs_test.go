@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -17,7 +18,7 @@ import (
 func TestAPairLeavesLittleOnTheHeap(t *testing.T) {
 	ending, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	l := open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
+	l := locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		most float64 // under the race detector, which makes pools forget, rueidis' too; without it 3 and 6
@@ -45,7 +46,7 @@ func TestAPairLeavesLittleOnTheHeap(t *testing.T) {
 // Not parallel: the heap of other tests would be counted.
 func TestAHeldLockTakesLittleOfTheHeap(t *testing.T) {
 	const many = 5000
-	c := open(t, redistest.Start(t).Addr())
+	c := locktest.Open(t, redistest.Start(t).Addr())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	holds := make([]*lock.Hold, many)

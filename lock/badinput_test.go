@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -52,7 +53,7 @@ func refused(t testing.TB, p *redistest.Proxy, err error, says ...string) {
 func watched(t testing.TB) (*rueidisson.Client, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr())
+	c := locktest.Open(t, proxy.Addr())
 	proxy.ResetLog()
 	return c, proxy
 }
@@ -68,7 +69,7 @@ func TestAnEmptyNameIsRefusedByEveryOperation(t *testing.T) {
 func TestANameThatIsMappedToNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithNameMapper(func(string) string { return "" }))
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithNameMapper(func(string) string { return "" }))
 	proxy.ResetLog()
 	for op, err := range everyOperation(t.Context(), c.Lock("order"), javaToken(t)) {
 		t.Run(op, func(t *testing.T) { refused(t, proxy, err, "empty name", `"order"`) })
@@ -146,7 +147,7 @@ func TestBadOptionsAreRefused(t *testing.T) {
 func TestTheShortestAndTheLongestLeaseAreTaken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	direct, l := server.Client(t), open(t, server.Addr()).Lock(redistest.Name(t))
+	direct, l := server.Client(t), locktest.Open(t, server.Addr()).Lock(redistest.Name(t))
 	const longest = 100 * 365 * 24 * time.Hour
 	hold := acquire(t, l, lock.WithLease(longest))
 	require.Greater(t, keyLeft(t, direct, l.Name()), longest-time.Hour)
@@ -157,7 +158,7 @@ func TestTheShortestAndTheLongestLeaseAreTaken(t *testing.T) {
 		hold, err = l.Lock(t.Context(), lock.WithLease(10*time.Millisecond))
 		return err == nil
 	}, soon, time.Millisecond)
-	ended(t, "the end of a short lease", hold.Lost())
+	locktest.Ended(t, "the end of a short lease", hold.Lost())
 	require.ErrorIs(t, hold.Err(), lock.ErrLost)
 }
 

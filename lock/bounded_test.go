@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -19,7 +20,7 @@ func TestUnlockEndsSoonAfterItsContext(t *testing.T) {
 		longest := time.Duration(0)
 		server := redistest.Shared(t)
 		proxy := redistest.NewProxy(t, server.Addr())
-		c, l := open(t, proxy.Addr()), redistest.Name(t)
+		c, l := locktest.Open(t, proxy.Addr()), redistest.Name(t)
 		hold := acquire(t, c.Lock(l))
 		proxy.BlackHole()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -40,7 +41,7 @@ func TestUnlockEndsSoonAfterItsContext(t *testing.T) {
 func TestUnlockUnderAContextThatHasEndedIsDone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	c, raw := open(t, server.Addr()), server.Client(t)
+	c, raw := locktest.Open(t, server.Addr()), server.Client(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	redistest.Eventually(t, func() bool {
@@ -61,7 +62,7 @@ func TestCloseEndsSoonAfterItsContext(t *testing.T) {
 	redistest.Within(t, 3*time.Second, func() time.Duration {
 		longest := time.Duration(0)
 		proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-		c, l := open(t, proxy.Addr()), redistest.Name(t)
+		c, l := locktest.Open(t, proxy.Addr()), redistest.Name(t)
 		hold := acquire(t, c.Lock(l))
 		proxy.BlackHole()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -155,7 +156,7 @@ func TestCancelledAcquiresLeaveNoLockBehind(t *testing.T) {
 	} {
 		t.Run(of.title, func(t *testing.T) {
 			server := redistest.Shared(t)
-			raw, c := server.Client(t), open(t, server.Addr(), of.opts...)
+			raw, c := server.Client(t), locktest.Open(t, server.Addr(), of.opts...)
 			names := make([]string, of.names)
 			for i := range names {
 				names[i] = redistest.Name(t)
@@ -181,7 +182,7 @@ func TestCancelledWaitersOfSeveralClientsLeaveNothingBehind(t *testing.T) {
 	var all sync.WaitGroup
 	calls := redistest.Count(t, 2_560, 102_400)
 	for range 3 {
-		c := open(t, server.Addr())
+		c := locktest.Open(t, server.Addr())
 		all.Go(func() { storm(t, c, calls, func(int) string { return name }) })
 	}
 	all.Wait()
@@ -280,8 +281,8 @@ func TestAnAcquireThatArrivesAfterItsCancelTakesNothing(t *testing.T) {
 func TestACancelledWaitLeavesNoGoroutineAndNoSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	hold := mustLock(t, open(t, server.Addr()).Lock(name))
-	c := open(t, server.Addr())
+	hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
+	c := locktest.Open(t, server.Addr())
 	cancelWait := func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := startMany(ctx, c.Lock(name), 20)
@@ -316,7 +317,7 @@ func TestAnEndedWaitTellsTheContextsErrorAndItsCause(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	holder, other := open(t, server.Addr()), open(t, server.Addr())
+	holder, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	mustLock(t, holder.Lock(name))
 	ends := []struct {
 		title string
@@ -377,7 +378,7 @@ func TestTryLockWaitsForAsLongAsItWasTold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	holder, other := open(t, server.Addr()), open(t, server.Addr())
+	holder, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	hold := mustLock(t, holder.Lock(name))
 	for title, c := range map[string]*rueidisson.Client{"as head": other, "in the local queue": holder} {
 		const wait = time.Second // an answer that comes much later is a fault

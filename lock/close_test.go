@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -28,7 +29,7 @@ func closeSoon(t testing.TB, c *rueidisson.Client) error {
 func TestCloseWaitsForHoldersThatUnlock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	direct, c := server.Client(t), open(t, server.Addr())
+	direct, c := server.Client(t), locktest.Open(t, server.Addr())
 	var wg sync.WaitGroup
 	var names []string
 	for range 20 {
@@ -56,7 +57,7 @@ func TestCloseWaitsForHoldersThatUnlock(t *testing.T) {
 func TestCloseReleasesNothingUnderAHolder(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	direct, c := server.Client(t), open(t, server.Addr())
+	direct, c := server.Client(t), locktest.Open(t, server.Addr())
 	kept, given := c.Lock(redistest.Name(t)), c.Lock(redistest.Name(t))
 	hold, other := acquire(t, kept), acquire(t, given)
 	work, cancelWork := context.WithCancel(hold.Context(t.Context()))
@@ -74,7 +75,7 @@ func TestCloseReleasesNothingUnderAHolder(t *testing.T) {
 	require.Positive(t, keyLeft(t, direct, kept.Name()), "and will go by its lease")
 	require.ErrorIs(t, context.Cause(work), rueidisson.ErrClosed)
 	require.ErrorIs(t, hold.Err(), rueidisson.ErrClosed)
-	ended(t, "Lost", hold.Lost())
+	locktest.Ended(t, "Lost", hold.Lost())
 	require.ErrorIs(t, hold.Unlock(t.Context()), rueidisson.ErrClosed, "too late")
 	require.Equal(t, owners, ownersOf(t, direct, kept.Name()))
 }
@@ -88,7 +89,7 @@ func TestCloseWaitsNoLongerThanTheLeases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-			c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)) // no renewal is due before Close
+			c := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)) // no renewal is due before Close
 			l := c.Lock(redistest.Name(t))
 			hold := acquire(t, l, opts...)
 			proxy.ResetLog()
@@ -102,7 +103,7 @@ func TestCloseWaitsNoLongerThanTheLeases(t *testing.T) {
 func TestCloseWakesWaiters(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	other, c := open(t, server.Addr()), open(t, server.Addr())
+	other, c := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	hold := acquire(t, other.Lock(name))
 	defer func() { _ = hold.Unlock(context.Background()) }()
 	var waiters []*later
@@ -123,11 +124,11 @@ func TestCloseLeavesAWaiterBehindALocalHolderWithErrClosed(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	observer := &waitObserver{started: make(chan struct{}, 1)}
-	c := open(t, server.Addr(), rueidisson.WithObserver(observer))
+	c := locktest.Open(t, server.Addr(), rueidisson.WithObserver(observer))
 	hold := acquire(t, c.Lock(name))
 	work := hold.Context(t.Context())
 	waiting := lockLater(t, c.Lock(name))
-	ended(t, "the wait", observer.started)
+	locktest.Ended(t, "the wait", observer.started)
 	unlocked := make(chan error, 1)
 	go func() { // ended by Close
 		<-work.Done()
@@ -159,7 +160,7 @@ func (*waitObserver) ScriptRan(context.Context, string, time.Duration, int, erro
 func TestAClosedClientRefusesEverything(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr())
+	c := locktest.Open(t, proxy.Addr())
 	l := c.Lock(redistest.Name(t))
 	require.NoError(t, closeSoon(t, c))
 	proxy.ResetLog()
@@ -174,7 +175,7 @@ func TestAClosedClientRefusesEverything(t *testing.T) {
 
 func TestAHoldOfAClosedClientRefusesEverything(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	hold := acquire(t, c.Lock(redistest.Name(t)))
 	before := hold.Context(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +195,7 @@ func TestAHoldOfAClosedClientRefusesEverything(t *testing.T) {
 
 func TestCloseAgainReturnsWhatTheFirstDid(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	acquire(t, c.Lock(redistest.Name(t)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -219,7 +220,7 @@ func TestCloseLeavesAWrappedClientOpen(t *testing.T) {
 		require.NoError(t, err)
 		name := redistest.Name(t)
 		redistest.Within(t, longestWait, func() time.Duration {
-			return wakes(t, c.Lock(name), open(t, redistest.Shared(t).Addr()).Lock(name))
+			return wakes(t, c.Lock(name), locktest.Open(t, redistest.Shared(t).Addr()).Lock(name))
 		})
 		require.NoError(t, closeSoon(t, c))
 		require.NoError(t, inner.Do(t.Context(), inner.B().Ping().Build()).Error())
@@ -230,13 +231,13 @@ func TestCloseEndsOnASilentServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(4*time.Second))
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(4*time.Second))
 	name := redistest.Name(t)
 	hold := acquire(t, c.Lock(name))
-	other := acquire(t, open(t, server.Addr()).Lock(name+"2"))
+	other := acquire(t, locktest.Open(t, server.Addr()).Lock(name+"2"))
 	defer func() { _ = other.Unlock(context.Background()) }()
 	waiting := lockLater(t, c.Lock(name+"2"))
-	awaitWaiters(t, open(t, server.Addr()).Lock(name+"2"), 1)
+	awaitWaiters(t, locktest.Open(t, server.Addr()).Lock(name+"2"), 1)
 	proxy.BlackHole()
 	require.ErrorContains(t, closeSoon(t, c), name)
 	_, err := waiting.result(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -43,7 +44,7 @@ func TestAContextThatNobodyUsesDoesNotStayWithItsHold(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
+			hold := acquire(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 			var gone atomic.Int64
 			for range many {
 				ctx, end := parent(&gone)
@@ -62,7 +63,7 @@ func TestAContextThatNobodyUsesDoesNotStayWithItsHold(t *testing.T) {
 func TestContextsOfParentsThatCannotEndHaveTheirOwnValuesAndOneEnd(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	l := open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
+	l := locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
 	hold := acquire(t, l)
 	one := hold.Context(context.WithValue(context.Background(), key{}, "one"))
 	two := hold.Context(context.WithValue(context.Background(), key{}, "two"))
@@ -75,7 +76,7 @@ func TestContextsOfParentsThatCannotEndHaveTheirOwnValuesAndOneEnd(t *testing.T)
 
 	require.NoError(t, hold.Unlock(t.Context()))
 	for _, ctx := range []context.Context{one, two, derived} {
-		ended(t, "the unlock", ctx.Done())
+		locktest.Ended(t, "the unlock", ctx.Done())
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased)
 	}
@@ -97,7 +98,7 @@ func (masked) Err() error            { return nil }
 
 func TestAHoldsContextEndsWithTheHoldAloneWhenItsParentHidesItsEnd(t *testing.T) {
 	t.Parallel()
-	hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 	parent, cancel := context.WithCancelCause(context.Background())
 	ctx := hold.Context(masked{parent})
 	derived, stop := context.WithCancel(ctx)
@@ -106,19 +107,19 @@ func TestAHoldsContextEndsWithTheHoldAloneWhenItsParentHidesItsEnd(t *testing.T)
 	require.NoError(t, ctx.Err())
 	require.NoError(t, derived.Err())
 	require.NoError(t, hold.Unlock(t.Context()))
-	ended(t, "the unlock", derived.Done())
+	locktest.Ended(t, "the unlock", derived.Done())
 	require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased)
 	require.ErrorIs(t, context.Cause(derived), lock.ErrReleased)
 }
 
 func TestAContextOfAHoldThatHasEndedHasEnded(t *testing.T) {
 	t.Parallel()
-	hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 	require.NoError(t, hold.Unlock(t.Context()))
 	for title, parent := range map[string]context.Context{"endless": context.Background(), "mortal": t.Context()} {
 		ctx := hold.Context(parent)
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased, title)
-		ended(t, title, ctx.Done())
+		locktest.Ended(t, title, ctx.Done())
 	}
 }
 
@@ -148,7 +149,7 @@ func endings(many int, child func(parent context.Context) context.Context, hold 
 func TestContextsThatEndTogetherDoNotHoldTheirHoldUp(t *testing.T) {
 	t.Parallel()
 	many := redistest.Count(t, 10_000, 30_000)
-	hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 	floor := endings(many, func(parent context.Context) context.Context {
 		ctx, cancel := context.WithCancelCause(parent)
 		context.AfterFunc(ctx, func() { cancel(nil) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -13,7 +14,7 @@ import (
 func TestADetachedContextEndsWithTheHoldAndKeepsTheValues(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 	worker := lock.Detach(hold.Context(context.WithValue(t.Context(), key{}, "value")))
 	derived, cancel := context.WithCancel(worker)
 	defer cancel()
@@ -21,14 +22,14 @@ func TestADetachedContextEndsWithTheHoldAndKeepsTheValues(t *testing.T) {
 	require.Equal(t, "value", worker.Value(key{}))
 	require.NoError(t, hold.Unlock(t.Context()))
 	for _, ctx := range []context.Context{worker, derived} {
-		ended(t, "the unlock", ctx.Done())
+		locktest.Ended(t, "the unlock", ctx.Done())
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased)
 	}
 }
 
 func TestWorkersUnderADetachedContextExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	outer, inner := c.Lock(redistest.Name(t)+"outer"), c.Lock(redistest.Name(t)+"inner")
 	held := acquire(t, outer)
 	both := held.Context(acquire(t, inner).Context(t.Context()))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -36,7 +37,7 @@ func TestAHoldThatWasEvictedIsLostAndTheErrorSaysWhy(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.Config("maxmemory", "16mb"), redistest.Config("maxmemory-policy", policy))
 			said := make(warnings, 10)
-			c := open(t, server.Addr(), said.option(), rueidisson.WithWatchdogTimeout(6*time.Second))
+			c := locktest.Open(t, server.Addr(), said.option(), rueidisson.WithWatchdogTimeout(6*time.Second))
 			require.Contains(t, <-said, policy)
 			for title, end := range map[string]func(l *lock.Lock, hold *lock.Hold) error{
 				"a renewal finds it gone": func(_ *lock.Lock, hold *lock.Hold) error {
@@ -47,7 +48,7 @@ func TestAHoldThatWasEvictedIsLostAndTheErrorSaysWhy(t *testing.T) {
 			} {
 				l := c.Lock(redistest.Name(t))
 				hold := acquire(t, l)
-				other, raw := open(t, server.Addr()).Lock(l.Name()), server.Client(t)
+				other, raw := locktest.Open(t, server.Addr()).Lock(l.Name()), server.Client(t)
 				fill(t, raw, func() bool {
 					held, err := other.Locked(t.Context())
 					require.NoError(t, err)
@@ -70,7 +71,7 @@ func policies(t testing.TB, option rueidis.ClientOption) (said []string) {
 	option.DisableCache, option.ForceSingleClient = true, true
 	c, err := rueidisson.New(option, lines.option())
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	hold := acquire(t, c.Lock(redistest.Name(t)))
 	require.NoError(t, hold.Unlock(t.Context()))
 	for len(lines) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -24,16 +25,6 @@ var failClosedChildren = redistest.Children{"spinner": spinner}
 
 // soon bounds what has to happen, on a machine however slow.
 var soon = redistest.Soon
-
-// ended waits for the end of a context or channel.
-func ended(t testing.TB, what string, done <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(soon):
-		t.Fatalf("%s did not come", what)
-	}
-}
 
 func isDone(ch <-chan struct{}) bool {
 	select {
@@ -104,7 +95,7 @@ func TestAHoldEndsBeforeItsKeyWhenTheServerFallsSilent(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			direct, proxy := server.Client(t), redistest.NewProxy(t, server.Addr())
-			c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(of.watchdog))
+			c := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(of.watchdog))
 			l := kinds[cmp.Or(of.kind, "lock")](c, redistest.Name(t))
 			hold := lockFor(t, l, of.lease)
 			if of.lease == 0 {
@@ -115,8 +106,8 @@ func TestAHoldEndsBeforeItsKeyWhenTheServerFallsSilent(t *testing.T) {
 			held := watchStalls(t)
 			proxy.BlackHole()
 			expiry := keyExpiry(t, direct, l.Name()) // nothing can move it any more
-			trusted := lastTrust(hold, work)
-			ended(t, "the end of the hold", work.Done())
+			trusted := locktest.LastTrust(hold, work)
+			locktest.Ended(t, "the end of the hold", work.Done())
 			left := time.Until(expiry)
 
 			require.True(t, trusted().Before(expiry), "the hold was trusted when the server had given the lock away already")
@@ -125,32 +116,12 @@ func TestAHoldEndsBeforeItsKeyWhenTheServerFallsSilent(t *testing.T) {
 			require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 			require.ErrorIs(t, context.Cause(work), watchdog.ErrRanOut)
 			require.ErrorIs(t, hold.Err(), lock.ErrLost)
-			ended(t, "Lost", hold.Lost())
+			locktest.Ended(t, "Lost", hold.Lost())
 			require.Equal(t, of.lease == 0, isDone(warning), "a warning comes before the loss of a renewed hold, and of no other")
 			proxy.Restore()
 			require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 		})
 	}
-}
-
-// lastTrust asks again and again whether a hold and its context stand, and tells
-// when it began to ask for the last time that they did. No machine is so slow
-// that this is after the end of the key.
-func lastTrust(hold *lock.Hold, work context.Context) (when func() time.Time) {
-	last := make(chan time.Time, 1)
-	go func() { // ends with the hold
-		var asked, stood time.Time
-		for {
-			asked = time.Now()
-			if hold.Err() != nil && work.Err() != nil {
-				break
-			}
-			stood = asked
-			time.Sleep(time.Millisecond)
-		}
-		last <- stood
-	}()
-	return func() time.Time { return <-last }
 }
 
 // lockFor takes the lock with a fixed lease, or with the watchdog's for 0.
@@ -166,12 +137,12 @@ func TestAHoldIsStillTrustedWhenItWarns(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	hold := acquire(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(15*time.Second)).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(15*time.Second)).Lock(redistest.Name(t)))
 	warning := hold.Expiring()
 	require.False(t, isDone(warning))
 
 	proxy.BlackHole()
-	ended(t, "the warning", warning)
+	locktest.Ended(t, "the warning", warning)
 	require.NoError(t, hold.Err())
 	require.True(t, isDone(hold.Expiring()), "while the trouble lasts every call says so")
 
@@ -187,10 +158,10 @@ const silentLease = 10 * time.Second
 // constructors are the ways to a client whose connections may fall silent.
 var constructors = map[string]func(t *testing.T, addr string) *rueidisson.Client{
 	"New with ForceSingleClient": func(t *testing.T, addr string) *rueidisson.Client {
-		return open(t, addr, rueidisson.WithWatchdogTimeout(silentLease))
+		return locktest.Open(t, addr, rueidisson.WithWatchdogTimeout(silentLease))
 	},
 	"New without ForceSingleClient": func(t *testing.T, addr string) *rueidisson.Client {
-		return connected(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, rueidisson.WithWatchdogTimeout(silentLease))
+		return locktest.Connected(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, rueidisson.WithWatchdogTimeout(silentLease))
 	},
 	"Wrap of a client with default timeouts": func(t *testing.T, addr string) *rueidisson.Client {
 		inner, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
@@ -198,7 +169,7 @@ var constructors = map[string]func(t *testing.T, addr string) *rueidisson.Client
 		t.Cleanup(inner.Close)
 		c, err := rueidisson.Wrap(inner, rueidisson.WithWatchdogTimeout(silentLease))
 		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
+		t.Cleanup(func() { locktest.Close(c) })
 		return c
 	},
 }
@@ -358,7 +329,7 @@ func TestAPausedProcessFindsItsHoldLost(t *testing.T) {
 			server, name := redistest.Shared(t), redistest.Name(t)
 			child := redistest.StartChild(t, "spinner", "SPIN_ADDR="+server.Addr(), "SPIN_NAME="+name, "SPIN_CHECK="+check, "SPIN_KIND="+kind)
 			child.Await("held")
-			second := kinds[kind](open(t, server.Addr()), name)
+			second := kinds[kind](locktest.Open(t, server.Addr()), name)
 			child.Send("spin")
 			child.Await("spinning")
 
@@ -411,7 +382,7 @@ var durable = []redistest.Option{redistest.Config("appendonly", "yes"), redistes
 func TestARestartThatRemembersLosesNoHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, durable...)
-	c := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)) // the restart takes a moment
+	c := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)) // the restart takes a moment
 	var holds []*lock.Hold
 	for range 20 {
 		holds = append(holds, acquire(t, c.Lock(redistest.Name(t))))
@@ -419,7 +390,7 @@ func TestARestartThatRemembersLosesNoHold(t *testing.T) {
 	warning := holds[0].Expiring()
 
 	server.Kill()
-	ended(t, "the warning that renewals fail", warning)
+	locktest.Ended(t, "the warning that renewals fail", warning)
 	server.Restart()
 
 	require.Eventually(t, func() bool { return !isDone(holds[0].Expiring()) }, soon, 5*time.Millisecond, "a retry gets through")
@@ -432,11 +403,11 @@ func TestARestartThatRemembersLosesNoHold(t *testing.T) {
 func TestARestartThatForgetsIsALossAtTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	hold := acquire(t, open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).Lock(redistest.Name(t)))
+	hold := acquire(t, locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).Lock(redistest.Name(t)))
 	work := hold.Context(t.Context())
 	server.Restart()
 
-	ended(t, "the loss", work.Done())
+	locktest.Ended(t, "the loss", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.ErrorIs(t, context.Cause(work), watchdog.ErrGone, "the server said so; the lease did not run out")
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
@@ -446,13 +417,13 @@ func TestAKeyOverwrittenUnderAHoldIsALoss(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	direct := server.Client(t)
-	c := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second))
+	c := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second))
 	bad, good := c.Lock(redistest.Name(t)), c.Lock(redistest.Name(t))
 	hold, other := acquire(t, bad), acquire(t, good)
 	work := hold.Context(t.Context())
 	set(t, direct, bad.Name())
 
-	ended(t, "the loss", work.Done())
+	locktest.Ended(t, "the loss", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.ErrorIs(t, context.Cause(work), watchdog.ErrGone)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
@@ -473,7 +444,7 @@ func TestEveryOperationReportsAKeyOfAnotherType(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	direct, proxy := server.Client(t), redistest.NewProxy(t, server.Addr())
-	l := open(t, proxy.Addr()).Lock(redistest.Name(t))
+	l := locktest.Open(t, proxy.Addr()).Lock(redistest.Name(t))
 	set(t, direct, l.Name())
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -498,10 +469,10 @@ func TestAWaiterWhoseKeyIsOverwrittenStopsWaiting(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	direct, name := server.Client(t), redistest.Name(t)
-	holder := acquire(t, open(t, server.Addr()).Lock(name))
+	holder := acquire(t, locktest.Open(t, server.Addr()).Lock(name))
 	defer func() { _ = holder.Unlock(context.Background()) }()
-	waiting := lockLater(t, open(t, server.Addr()).Lock(name))
-	awaitWaiters(t, open(t, server.Addr()).Lock(name), 1)
+	waiting := lockLater(t, locktest.Open(t, server.Addr()).Lock(name))
+	awaitWaiters(t, locktest.Open(t, server.Addr()).Lock(name), 1)
 
 	set(t, direct, name)
 	publish := direct.B().Publish().Channel("redisson_lock__channel:{" + name + "}").Message("0").Build()
@@ -543,7 +514,7 @@ func lockLater(t testing.TB, l lock.Locker, opts ...lock.LockOption) *later {
 
 func (w *later) result(t testing.TB) (*lock.Hold, error) {
 	t.Helper()
-	ended(t, "the end of the wait", w.done)
+	locktest.Ended(t, "the end of the wait", w.done)
 	return w.hold, w.err
 }
 

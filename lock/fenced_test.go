@@ -21,11 +21,11 @@ func (p fencedProcess) Locker(name string) lock.Locker { return p.FencedLock(nam
 func fencedSuite(option rueidis.ClientOption, opts ...rueidisson.Option) locktest.Suite {
 	return locktest.Suite{
 		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			return fencedProcess{connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
+			return fencedProcess{locktest.Connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
 		},
 		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
 			through, silence, restore := redistest.Mute(t, option)
-			return fencedProcess{connected(t, through[0], append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}, silence, restore
+			return fencedProcess{locktest.Connected(t, through[0], append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}, silence, restore
 		},
 		Name: redistest.Name,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -136,7 +137,7 @@ func TestAFullServerKeepsFencedHoldsAndTakesNone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	c := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+	c := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
 	l := c.FencedLock(redistest.Name(t))
 	before := pass(t, l)
 	hold := acquire(t, l)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -57,7 +58,7 @@ func TestEveryHoldHasAHigherTokenThanThoseBefore(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t, redistest.Version(version))
 			raw := server.Client(t)
-			l := open(t, server.Addr()).FencedLock(redistest.Name(t))
+			l := locktest.Open(t, server.Addr()).FencedLock(redistest.Name(t))
 			last := micros(t, raw) - 1
 			for range 5 {
 				next := pass(t, l)
@@ -89,7 +90,7 @@ func TestTokensRiseOverAFlush(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	l := open(t, server.Addr()).FencedLock(redistest.Name(t))
+	l := locktest.Open(t, server.Addr()).FencedLock(redistest.Name(t))
 	before := pass(t, l)
 	do(t, raw, "FLUSHALL")
 	require.Greater(t, pass(t, l), before)
@@ -108,17 +109,17 @@ func TestFencedTokenIsAboveAllThatItsClientHasSeen(t *testing.T) {
 	t.Run("acquire", func(t *testing.T) {
 		defer clock.Set(0)
 		name := redistest.Name(t)
-		l := open(t, server.Addr()).FencedLock(name)
+		l := locktest.Open(t, server.Addr()).FencedLock(name)
 		before := pass(t, l)
 		forget(name)
 		next := pass(t, l)
 		require.Greater(t, next, before)
-		require.Greater(t, pass(t, open(t, server.Addr()).FencedLock(name)), next, "one that is new to the lock goes on from there")
+		require.Greater(t, pass(t, locktest.Open(t, server.Addr()).FencedLock(name)), next, "one that is new to the lock goes on from there")
 	})
 	t.Run("join", func(t *testing.T) {
 		defer clock.Set(0)
 		name := redistest.Name(t)
-		here, there := open(t, server.Addr()), open(t, server.Addr())
+		here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 		hold := acquire(t, here.FencedLock(name))
 		own := number(t, hold)
 		exported, err := hold.Token(t.Context())
@@ -135,7 +136,7 @@ func TestFencedTokenIsAboveAllThatItsClientHasSeen(t *testing.T) {
 func TestAForcedHoldHasTheLowerToken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 	hold := acquire(t, here.FencedLock(name))
 	forced, err := there.FencedLock(name).ForceUnlock(t.Context())
@@ -164,7 +165,7 @@ func TestAForcedHoldHasTheLowerToken(t *testing.T) {
 
 func TestTheTokenBelongsToTheHold(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	l := c.FencedLock(redistest.Name(t))
 	hold := acquire(t, l)
 	token, ok := hold.Fence()
@@ -198,7 +199,7 @@ func TestTheTokenBelongsToTheHold(t *testing.T) {
 
 func TestAPlainHoldHasNoToken(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	name := redistest.Name(t)
 	hold := acquire(t, c.Lock(name))
 	_, ok := hold.Fence()
@@ -217,7 +218,7 @@ func TestAPlainHoldHasNoToken(t *testing.T) {
 	next, err := waiting.result(t)
 	require.NoError(t, err)
 	require.Positive(t, number(t, next))
-	_, err = open(t, redistest.Shared(t).Addr()).Lock(name).TryLock(t.Context())
+	_, err = locktest.Open(t, redistest.Shared(t).Addr()).Lock(name).TryLock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	mustUnlock(t, next)
 }
@@ -232,7 +233,7 @@ func TestACounterThatIsNoneIsNamed(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			l := open(t, server.Addr()).FencedLock(redistest.Name(t))
+			l := locktest.Open(t, server.Addr()).FencedLock(redistest.Name(t))
 			set[1] = counter(l.Name())
 			do(t, raw, set...)
 			_, err := l.Lock(t.Context())
@@ -246,7 +247,7 @@ func TestACounterThatIsNoneIsNamed(t *testing.T) {
 func TestWhoJoinsHasTheTokenOfTheHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 	for range 3 {
 		pass(t, here.FencedLock(name))
@@ -321,7 +322,7 @@ func TestTokensRiseWhoeverHasTheLock(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				proxy := redistest.NewProxy(t, server.Addr())
-				c := open(t, proxy.Addr(), of.opts...)
+				c := locktest.Open(t, proxy.Addr(), of.opts...)
 				for _, script := range []string{"acquire_fenced", "reserve", "release"} {
 					if of.cut {
 						proxy.DropReply(redistest.MatchScript(body(t, script)), 3)

@@ -16,6 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/fence/fencehttp"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -55,7 +56,7 @@ func TestAGuardRefusesOlderTokens(t *testing.T) {
 			t.Parallel()
 			for _, version := range redistest.Versions {
 				server := redistest.Shared(t, redistest.Version(version))
-				c, raw := open(t, server.Addr()), server.Client(t)
+				c, raw := locktest.Open(t, server.Addr()), server.Client(t)
 				guardRefuses(t, c, raw, of.write, of.read)
 			}
 			server := redistest.Miniredis(t)
@@ -64,7 +65,7 @@ func TestAGuardRefusesOlderTokens(t *testing.T) {
 			t.Cleanup(raw.Close)
 			c, err := rueidisson.New(server.ClientOption())
 			require.NoError(t, err)
-			t.Cleanup(func() { closeClient(c) })
+			t.Cleanup(func() { locktest.Close(c) })
 			guardRefuses(t, c, raw, of.write, of.read)
 		})
 	}
@@ -135,7 +136,7 @@ func TestAGuardRefusesWhatIsNoTokenOfItsLock(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, g.Set(ctx, tokenOf(t, "order:42", 7), "v"), context.Canceled)
 	require.Empty(t, sent(proxy))
-	closeClient(c)
+	locktest.Close(c)
 	require.ErrorIs(t, g.Set(t.Context(), tokenOf(t, "order:42", 7), "v"), lock.ErrClosed)
 }
 
@@ -143,7 +144,7 @@ func TestAGuardOfAKeyOfAnotherTypeRaisesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw, key := server.Client(t), redistest.Name(t)
-	g := open(t, server.Addr()).FenceGuard(key, "x")
+	g := locktest.Open(t, server.Addr()).FenceGuard(key, "x")
 	do(t, raw, "SET", key, "v")
 	err := g.HSet(t.Context(), tokenOf(t, "x", 9), map[string]string{"f": "v"})
 	require.ErrorContains(t, err, "WRONGTYPE")
@@ -188,7 +189,7 @@ func TestALostReplyToAGuardedWriteIsSuccess(t *testing.T) {
 func TestAGuardedValueStaysAsLongAsOneThatIsSet(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	raw, c := server.Client(t), open(t, server.Addr())
+	raw, c := server.Client(t), locktest.Open(t, server.Addr())
 	for kind, ends := range map[string]bool{"Set": false, "HSet": true} {
 		key := redistest.Name(t)
 		g := c.FenceGuard(key, "x")
@@ -224,7 +225,7 @@ func TestAGuardedWriteThatIsSentAgainBehindANewerOne(t *testing.T) {
 func TestAGuardOnAFullServerWritesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	raw, c := server.Client(t), open(t, server.Addr())
+	raw, c := server.Client(t), locktest.Open(t, server.Addr())
 	for kind, of := range writes {
 		key := redistest.Name(t)
 		g := c.FenceGuard(key, "x")
@@ -273,7 +274,7 @@ func TestASlotMovesUnderAGuard(t *testing.T) {
 func TestHoldersWriteByTheirContexts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	c, key, name := open(t, server.Addr()), redistest.Name(t), redistest.Name(t)
+	c, key, name := locktest.Open(t, server.Addr()), redistest.Name(t), redistest.Name(t)
 	g := c.FenceGuard(key, name)
 	hold := acquire(t, c.FencedLock(name))
 	late, ok := fence.FromContext(hold.Context(t.Context()))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -250,7 +251,7 @@ func TestASharedHoldIsNotHandedOver(t *testing.T) {
 	t.Run("joined", func(t *testing.T) {
 		t.Parallel()
 		server := redistest.Shared(t)
-		there, here := open(t, server.Addr()), tap(t, server.Addr(), generous)
+		there, here := locktest.Open(t, server.Addr()), tap(t, server.Addr(), generous)
 		name := redistest.Name(t)
 		hold := mustLock(t, there.Lock(name))
 		token, err := hold.Token(t.Context())
@@ -352,7 +353,7 @@ func TestAHoldOfLittleTrustIsNotHandedOverWithoutARenewal(t *testing.T) {
 
 func TestTheHandedHoldLivesAndTheOneBeforeHasEnded(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr(), generous)
+	c := locktest.Open(t, redistest.Shared(t).Addr(), generous)
 	l := c.Lock(redistest.Name(t))
 	hold := mustLock(t, l)
 	inner, err := l.Lock(hold.Context(t.Context()))
@@ -407,7 +408,7 @@ func TestAChainLearnsOfAForceUnlock(t *testing.T) {
 		t.Run(of.title, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
-			here, there := tap(t, server.Addr(), generous, rueidisson.WithWatchdogTimeout(of.watchdog)), open(t, server.Addr())
+			here, there := tap(t, server.Addr(), generous, rueidisson.WithWatchdogTimeout(of.watchdog)), locktest.Open(t, server.Addr())
 			name := redistest.Name(t)
 			hold := mustLock(t, here.Lock(name))
 			waiting := inLine(t.Context(), here.Lock(name), 2)
@@ -517,7 +518,7 @@ func mustUnlockFrom(t testing.TB, hold *lock.Hold) {
 func TestAHoldHandedToACancelledWaiterGoesBackIfNobodyWaits(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	c := open(t, server.Addr(), generous)
+	c := locktest.Open(t, server.Addr(), generous)
 	raw, name := server.Client(t), redistest.Name(t)
 	l := c.Lock(name)
 	for range redistest.Count(t, 300, 30_000) {
@@ -643,7 +644,7 @@ func TestOnlyOneHoldsTheLock(t *testing.T) {
 			server := redistest.Shared(t)
 			var clients []*rueidisson.Client
 			for range 4 {
-				clients = append(clients, open(t, server.Addr(), opts...))
+				clients = append(clients, locktest.Open(t, server.Addr(), opts...))
 			}
 			crowd(t, clients, redistest.Count(t, 100, 5_000), func(error) bool { return false })
 		})

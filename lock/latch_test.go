@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -17,7 +18,7 @@ func TestAJoinThatWasAnsweredLeavesNothingBehind(t *testing.T) {
 	f := newFaulty(t)
 	hold, token := f.shared()
 	for range 3 {
-		joined, err := open(t, f.server.Addr()).Lock(f.lock.Name()).Join(t.Context(), token)
+		joined, err := locktest.Open(t, f.server.Addr()).Lock(f.lock.Name()).Join(t.Context(), token)
 		require.NoError(t, err)
 		f.awaitLatches(0)
 		require.NoError(t, joined.Unlock(t.Context()))

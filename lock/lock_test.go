@@ -21,7 +21,7 @@ func (p process) Locker(name string) lock.Locker { return p.Lock(name) }
 
 func suite(option rueidis.ClientOption, opts ...rueidisson.Option) locktest.Suite {
 	start := func(t testing.TB, option rueidis.ClientOption, watchdog time.Duration) locktest.Process {
-		return process{connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
+		return process{locktest.Connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
 	}
 	return locktest.Suite{
 		Start: func(t testing.TB, watchdog time.Duration) locktest.Process { return start(t, option, watchdog) },
@@ -58,7 +58,7 @@ func TestLockConformsWithoutHandOver(t *testing.T) {
 func TestForceUnlockTakesTheLockAwayAndTheHolderLearnsIt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)), locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 
 	held, err := there.Lock(name).ForceUnlock(t.Context())
@@ -77,7 +77,7 @@ func TestForceUnlockTakesTheLockAwayAndTheHolderLearnsIt(t *testing.T) {
 
 func TestForceUnlockByTheHoldersOwnClientEndsTheHoldAtOnce(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr(), rueidisson.WithWatchdogTimeout(time.Minute))
+	c := locktest.Open(t, redistest.Shared(t).Addr(), rueidisson.WithWatchdogTimeout(time.Minute))
 	name := redistest.Name(t)
 	hold, err := c.Lock(name).Lock(t.Context())
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestForceUnlockByTheHoldersOwnClientEndsTheHoldAtOnce(t *testing.T) {
 func TestUnlockAfterForceUnlockIsALossAndHarmsNobody(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 	hold, err := here.Lock(name).Lock(t.Context())
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestUnlockAfterForceUnlockIsALossAndHarmsNobody(t *testing.T) {
 func TestInspectionTellsTheHolder(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr()), open(t, server.Addr())
+	here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 	ctx := t.Context()
 
@@ -148,14 +148,14 @@ func TestWaitingCountsTheProcessesThatListen(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	holder := open(t, server.Addr())
+	holder := locktest.Open(t, server.Addr())
 	hold, err := holder.Lock(name).Lock(t.Context())
 	require.NoError(t, err)
 	const processes = 3
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 2*processes)
 	for range processes {
-		c := open(t, server.Addr())
+		c := locktest.Open(t, server.Addr())
 		for range 2 {
 			go func() { // ends with ctx
 				_, err := c.Lock(name).Lock(ctx)

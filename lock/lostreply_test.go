@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -30,7 +31,7 @@ func newFaulty(t *testing.T, opts ...rueidisson.Option) *faulty {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	opts = append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(18 * time.Second)}, opts...)
-	client := open(t, proxy.Addr(), opts...)
+	client := locktest.Open(t, proxy.Addr(), opts...)
 	return &faulty{t, server, proxy, client, client.Lock(redistest.Name(t)), server.Client(t)}
 }
 
@@ -241,7 +242,7 @@ func TestAnUnlockThatArrivesLateTakesNobodysLevel(t *testing.T) {
 func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t)
-	owner := open(t, f.server.Addr()).Lock(f.lock.Name())
+	owner := locktest.Open(t, f.server.Addr()).Lock(f.lock.Name())
 	hold, err := owner.Lock(t.Context())
 	require.NoError(t, err)
 	token, err := hold.Token(t.Context())
@@ -269,7 +270,7 @@ func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 func TestAJoinThatWasGivenUpLeavesNoLevel(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, rueidisson.WithWatchdogTimeout(20*time.Second))
-	owner := open(t, f.server.Addr()).Lock(f.lock.Name())
+	owner := locktest.Open(t, f.server.Addr()).Lock(f.lock.Name())
 	hold, err := owner.Lock(t.Context())
 	require.NoError(t, err)
 	token, err := hold.Token(t.Context())
@@ -290,7 +291,7 @@ func TestAHoldCanBeUnlockedInAnyOrderByThoseWhoShareIt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	here, there := open(t, server.Addr()).Lock(name), open(t, server.Addr()).Lock(name)
+	here, there := locktest.Open(t, server.Addr()).Lock(name), locktest.Open(t, server.Addr()).Lock(name)
 	hold, err := here.Lock(t.Context())
 	require.NoError(t, err)
 	private := holderOf(t, here)
@@ -324,7 +325,7 @@ func TestAJavaOwnersTextCanBeJoined(t *testing.T) {
 	const java = "285475da-9152-4c83-822a-67ee2f116a79:57"
 	require.NoError(t, raw.Do(t.Context(), raw.B().Hset().Key(name).FieldValue().FieldValue(java, "1").Build()).Error())
 	require.NoError(t, raw.Do(t.Context(), raw.B().Pexpire().Key(name).Milliseconds(20_000).Build()).Error())
-	l := open(t, server.Addr()).Lock(name)
+	l := locktest.Open(t, server.Addr()).Lock(name)
 	token, err := lock.ParseToken(java)
 	require.NoError(t, err)
 	hold, err := l.Join(t.Context(), token)

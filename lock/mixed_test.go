@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -51,7 +52,7 @@ func TestALockUnderTheNameOfAnotherFamilyIsRefused(t *testing.T) {
 			t.Parallel()
 			for _, version := range redistest.Versions {
 				server := redistest.Shared(t, redistest.Version(version))
-				mixing(t, open(t, server.Addr()), server.Client(t), there.family, there.set)
+				mixing(t, locktest.Open(t, server.Addr()), server.Client(t), there.family, there.set)
 			}
 			server := redistest.Miniredis(t)
 			raw, err := rueidis.NewClient(server.ClientOption())
@@ -59,7 +60,7 @@ func TestALockUnderTheNameOfAnotherFamilyIsRefused(t *testing.T) {
 			t.Cleanup(raw.Close)
 			c, err := rueidisson.New(server.ClientOption())
 			require.NoError(t, err)
-			t.Cleanup(func() { closeClient(c) })
+			t.Cleanup(func() { locktest.Close(c) })
 			mixing(t, c, raw, there.family, there.set)
 		})
 	}

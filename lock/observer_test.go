@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -170,7 +171,7 @@ func TestTheObserverIsToldOfOneWaitPerCallerThatWaits(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	hold := mustLock(t, open(t, server.Addr()).Lock(name))
+	hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 	c := tap(t, server.Addr(), generous)
 	const waiters = 4
 	first := start(t.Context(), c.Lock(name))
@@ -206,7 +207,7 @@ func TestTheObserverIsToldOnceOfAWaitThatGoesOnAsHead(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	hold := mustLock(t, open(t, server.Addr()).Lock(name))
+	hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 	c := tap(t, server.Addr())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -231,7 +232,7 @@ func TestTheObserverIsToldThatAWaitGaveUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	mustLock(t, open(t, server.Addr()).Lock(name))
+	mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 	c := tap(t, server.Addr())
 	_, err := c.Lock(name).TryLock(t.Context(), lock.WithWait(time.Second))
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
@@ -253,7 +254,7 @@ func TestTheObserverIsToldOfRenewalsAndLosses(t *testing.T) {
 	require.NoError(t, renewed[0].err)
 	require.Equal(t, 1, renewed[0].n)
 	require.Positive(t, renewed[0].took)
-	_, err := open(t, server.Addr()).Lock(name).ForceUnlock(t.Context())
+	_, err := locktest.Open(t, server.Addr()).Lock(name).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	lost := c.seen.await(t, "lost lock", 1)
 	require.ErrorIs(t, lost[0].err, lock.ErrLost)
@@ -289,7 +290,7 @@ func TestTheObserverIsToldOfAHandedHoldThatIsLost(t *testing.T) {
 	r := await(t, next)
 	require.NoError(t, r.err)
 	c.seen.await(t, "acquired lock handed", 1)
-	_, err := open(t, server.Addr()).Lock(name).ForceUnlock(t.Context())
+	_, err := locktest.Open(t, server.Addr()).Lock(name).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.ErrorIs(t, c.seen.await(t, "lost lock", 1)[0].err, lock.ErrLost)
 	<-r.hold.Lost()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -21,7 +22,7 @@ func openCluster(t testing.TB, cluster *redistest.Cluster, opts ...rueidisson.Op
 	t.Helper()
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -79,7 +80,7 @@ type cutOff struct {
 // through has a hold renewed before and after the master is cut off from its replica.
 func (of cutOff) through(t *testing.T, lease time.Duration, cut func(t testing.TB, master, replica *redistest.Server)) {
 	master, replica := replicated(t, of.server...)
-	c := open(t, master.Addr(), of.client...)
+	c := locktest.Open(t, master.Addr(), of.client...)
 	hold := acquire(t, c.Lock(redistest.Name(t)))
 	counts := func() {
 		t.Helper()
@@ -108,7 +109,7 @@ func TestRenewalOfALongerLeaseIsAWrite(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
 	lease := redistest.Scaled(2 * time.Second)
-	hold := acquire(t, open(t, server.Addr(), rueidisson.WithWatchdogTimeout(lease)).Lock(name))
+	hold := acquire(t, locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(lease)).Lock(name))
 	redistest.Do(t, server.Client(t), "PEXPIRE", name, "600000")
 	before := server.CommandCalls(t, "pexpire")
 	renewed := hold.Deadline()
@@ -125,7 +126,7 @@ func TestRenewalOfALongerLeaseIsAWrite(t *testing.T) {
 func TestExtendCountsWithReplicasOnly(t *testing.T) {
 	t.Parallel()
 	master, replica := replicated(t)
-	c := open(t, master.Addr(), rueidisson.WithReplicaAcks(1, 2*time.Second, rueidisson.Renewals))
+	c := locktest.Open(t, master.Addr(), rueidisson.WithReplicaAcks(1, 2*time.Second, rueidisson.Renewals))
 	hold := acquire(t, c.Lock(redistest.Name(t)), lock.WithLease(30*time.Second))
 	promoted(t, master, replica)
 	before := hold.Deadline()

@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 func TestLevelsThatAreUnlockedAtOnceAreNoLoss(t *testing.T) {
 	t.Parallel()
-	l := open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
+	l := locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
 	for range redistest.Count(t, 500, 20_000) {
 		outer, err := l.Lock(t.Context())
 		require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestCloseGivesBackWhatAnAcquireInFlightWins(t *testing.T) {
 		t.Run(of.title, func(t *testing.T) {
 			t.Parallel()
 			proxy := redistest.NewProxy(t, server.Addr())
-			c, name := open(t, proxy.Addr()), redistest.Name(t)
+			c, name := locktest.Open(t, proxy.Addr()), redistest.Name(t)
 			warm, err := c.Lock(name + "warm").Lock(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, warm.Unlock(t.Context()))
@@ -76,7 +77,7 @@ func TestCloseGivesBackWhatAnAcquireInFlightWins(t *testing.T) {
 func TestAnAcquireThatFoundTheLockHeldTakesNothingLater(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t)
-	other, err := open(t, f.server.Addr()).Lock(f.lock.Name()).Lock(t.Context())
+	other, err := locktest.Open(t, f.server.Addr()).Lock(f.lock.Name()).Lock(t.Context())
 	require.NoError(t, err)
 	late := f.proxy.HoldRequest(f.script("acquire"))
 	_, err = f.lock.TryLock(t.Context()) // its second send says: held
@@ -102,7 +103,7 @@ func TestATryAtASilentServerIsAFaultAndNoAnswer(t *testing.T) {
 
 func TestAReleasedHoldDoesNotReachItsSuccessor(t *testing.T) {
 	t.Parallel()
-	l := open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
+	l := locktest.Open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
 	first, err := l.Lock(t.Context())
 	require.NoError(t, err)
 	got := make(chan *lock.Hold, 1)
@@ -126,7 +127,7 @@ func TestAWaiterThatWasServedDoesNotCountAsWaiting(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	here, there := open(t, server.Addr()).Lock(name), open(t, server.Addr()).Lock(name)
+	here, there := locktest.Open(t, server.Addr()).Lock(name), locktest.Open(t, server.Addr()).Lock(name)
 	first, err := here.Lock(t.Context())
 	require.NoError(t, err)
 	got := make(chan *lock.Hold, 1)
@@ -156,7 +157,7 @@ func TestAnAcquireWhoseAcknowledgementCannotBeAskedForIsUndone(t *testing.T) {
 		InitAddress: []string{server.Addr()}, Username: "nowait", Password: "pw", DisableCache: true, ForceSingleClient: true,
 	}, rueidisson.WithReplicaAcks(1, 100*time.Millisecond))
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	_, err = c.Lock("x").Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "NOPERM")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -33,7 +34,7 @@ func newRefusing(t *testing.T, opts ...rueidisson.Option) *refusing {
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	}, append(opts, rueidisson.WithWatchdogTimeout(9*time.Second))...)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	r.client = c
 	return r
 }

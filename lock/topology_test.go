@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -126,7 +127,7 @@ func (s sentinelShard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson
 		InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
 	}, opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	return c
 }
 func (s sentinelShard) name(t testing.TB) string             { return redistest.Name(t) }
@@ -146,7 +147,7 @@ func TestLocksBehindSentinels(t *testing.T) {
 		c, err := rueidisson.Open("redis://" + s.Addrs()[0] + "?master_set=" + s.MasterName() +
 			"&addr=" + s.Addrs()[1] + "&client_cache=0")
 		require.NoError(t, err)
-		defer closeClient(c)
+		defer locktest.Close(c)
 		require.NoError(t, acquire(t, c.Lock(s.name(t))).Unlock(t.Context()))
 	})
 	t.Run("a release wakes a waiter", func(t *testing.T) {
@@ -260,7 +261,7 @@ func forgets(t *testing.T, s shard, holder, other *rueidisson.Client) {
 		return err == nil
 	}, soon, 50*time.Millisecond, "the new master does not know the hold")
 	guards(t, other, name, work, second)
-	ended(t, "the loss", work.Done())
+	locktest.Ended(t, "the loss", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.ErrorIs(t, context.Cause(work), watchdog.ErrGone)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -69,7 +70,7 @@ type tapped struct {
 func tap(t testing.TB, addr string, opts ...rueidisson.Option) tapped {
 	t.Helper()
 	c := tapped{proxy: redistest.NewProxy(t, addr), seen: newRecorder()}
-	c.Client = open(t, c.proxy.Addr(), append(opts, rueidisson.WithObserver(c.seen))...)
+	c.Client = locktest.Open(t, c.proxy.Addr(), append(opts, rueidisson.WithObserver(c.seen))...)
 	warmUp(t, c.Client)
 	c.proxy.AwaitCount(t, redistest.Command("DEL"), 1) // the latch of the exported hold goes in the background
 	c.reset()
@@ -239,7 +240,7 @@ func TestWaitersAskNothingUntilTheReleaseWakesThem(t *testing.T) {
 	redistest.Within(t, shortestNap, func() time.Duration { // it was the message that woke them, not the cap
 		longest := time.Duration(0)
 		server := redistest.Start(t)
-		holder, name := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Hour)), redistest.Name(t)
+		holder, name := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Hour)), redistest.Name(t)
 		hold := mustLock(t, holder.Lock(name))
 		const waiters = 5
 		c := tap(t, server.Addr())
@@ -279,7 +280,7 @@ func TestOneReleaseCostsOneCallPerWaitingProcess(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			name := redistest.Name(t)
-			hold := mustLock(t, open(t, server.Addr()).Lock(name))
+			hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 			const clients, waiters = 3, 10
 			began := time.Now()
 			var taps []tapped
@@ -324,7 +325,7 @@ func TestAReleaseThatEverybodyMissesWakesEachProcessOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	hold := mustLock(t, open(t, server.Addr()).Lock(name))
+	hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 	const clients, waiters = 3, 10
 	began := time.Now()
 	var taps []tapped
@@ -403,7 +404,7 @@ func TestASubscriptionThatFellSilentCostsAtMostTheCap(t *testing.T) {
 	redistest.Within(t, 2*longestNap, func() time.Duration {
 		server := redistest.Shared(t)
 		name := redistest.Name(t)
-		hold := mustLock(t, open(t, server.Addr()).Lock(name))
+		hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 		c := tap(t, server.Addr())
 		waiting := start(t.Context(), c.Lock(name))
 		awaitAsleep(t, c)
@@ -485,7 +486,7 @@ func TestAWaiterSleepsNoLongerThanAFixedLease(t *testing.T) {
 		name := redistest.Name(t)
 		const lease = 600 * time.Millisecond
 		began := time.Now()
-		hold := mustLock(t, open(t, server.Addr()).Lock(name), lock.WithLease(lease))
+		hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name), lock.WithLease(lease))
 		c := tap(t, server.Addr())
 		r := await(t, start(t.Context(), c.Lock(name)))
 		require.NoError(t, r.err)
@@ -502,7 +503,7 @@ func TestWaitersOfOneProcessShareOneSubscription(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	hold := mustLock(t, open(t, server.Addr()).Lock(name))
+	hold := mustLock(t, locktest.Open(t, server.Addr()).Lock(name))
 	c := tap(t, server.Addr())
 	const waiters = 50
 	waiting := startMany(t.Context(), c.Lock(name), waiters)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -18,7 +19,7 @@ import (
 func TestMultiLockIsAskedAndForced(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	mine, theirs := everyKind(open(t, server.Addr()), name), everyKind(open(t, server.Addr()), name)
+	mine, theirs := everyKind(locktest.Open(t, server.Addr()), name), everyKind(locktest.Open(t, server.Addr()), name)
 	here, there := multilock.Multi(all(mine)...), multilock.Multi(all(theirs)...)
 	holder, err := there.Holder(t.Context())
 	require.NoError(t, err)
@@ -27,7 +28,7 @@ func TestMultiLockIsAskedAndForced(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, forced)
 	for kind, l := range mine {
-		one := take(t, l, lock.WithLease(20*time.Second))
+		one := locktest.Take(t, l, lock.WithLease(20*time.Second))
 		holder, err = there.Holder(t.Context())
 		require.NoError(t, err, kind)
 		require.True(t, holder.Held(), "a member is held: %s", kind)
@@ -38,7 +39,7 @@ func TestMultiLockIsAskedAndForced(t *testing.T) {
 		require.False(t, locked, kind)
 	}
 
-	hold, alone := take(t, here, lock.WithLease(20*time.Second)), take(t, everyKind(open(t, server.Addr()), name)["read"], lock.WithLease(25*time.Second))
+	hold, alone := locktest.Take(t, here, lock.WithLease(20*time.Second)), locktest.Take(t, everyKind(locktest.Open(t, server.Addr()), name)["read"], lock.WithLease(25*time.Second))
 	holder, err = here.Holder(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, holder.Remaining, 5*time.Second)
@@ -51,7 +52,7 @@ func TestMultiLockIsAskedAndForced(t *testing.T) {
 	locked, err := here.Locked(t.Context())
 	require.NoError(t, err)
 	require.False(t, locked)
-	requireFree(t, there)
+	locktest.RequireFree(t, there)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	require.ErrorIs(t, alone.Unlock(t.Context()), lock.ErrLost)
 
@@ -70,13 +71,13 @@ func TestGroupIsShownByItsName(t *testing.T) {
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	seen, said := new(names), new(logbook)
-	c := open(t, proxy.Addr(), rueidisson.WithObserver(seen), said.option())
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithObserver(seen), said.option())
 	values := c.LockGroup(name).Of("a", "b")
-	require.NoError(t, take(t, values).Unlock(t.Context()))
-	hold := take(t, values)
+	require.NoError(t, locktest.Take(t, values).Unlock(t.Context()))
+	hold := locktest.Take(t, values)
 	waited := make(chan error, 1)
 	go func() { // ends with the lock
-		next, err := values.Lock(bounded(t))
+		next, err := values.Lock(locktest.Bounded(t))
 		if err == nil {
 			err = next.Unlock(context.Background())
 		}
@@ -85,12 +86,12 @@ func TestGroupIsShownByItsName(t *testing.T) {
 	redistest.Eventually(t, func() bool { return seen.has("wait started") }, soon, time.Millisecond, "it does not wait")
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.NoError(t, <-waited)
-	hold = take(t, values)
-	_, err := open(t, server.Addr()).LockGroup(name).Of("a").ForceUnlock(t.Context())
+	hold = locktest.Take(t, values)
+	_, err := locktest.Open(t, server.Addr()).LockGroup(name).Of("a").ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.ErrorIs(t, hold.Extend(t.Context(), time.Minute), lock.ErrLost)
-	ended(t, "the loss", hold.Lost())
-	require.NoError(t, func() error { _, err := c.LockGroup(name).Of("c", "d").Lock(bounded(t)); return err }())
+	locktest.Ended(t, "the loss", hold.Lost())
+	require.NoError(t, func() error { _, err := c.LockGroup(name).Of("c", "d").Lock(locktest.Bounded(t)); return err }())
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	err = c.Close(now)

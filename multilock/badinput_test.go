@@ -9,22 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/redlock"
 )
-
-// stranger is a Locker that a user has written.
-type stranger struct{}
-
-func (stranger) Name() string { return "stranger" }
-
-func (stranger) Lock(context.Context, ...lock.LockOption) (*lock.Hold, error) { panic("not reached") }
-
-func (stranger) TryLock(context.Context, ...lock.TryOption) (*lock.Hold, error) {
-	panic("not reached")
-}
 
 // sent is what the client has said to the server, keep-alives apart.
 func sent(p *redistest.Proxy) (commands []string) {
@@ -39,7 +29,7 @@ func sent(p *redistest.Proxy) (commands []string) {
 func TestMembersThatCannotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithNameMapper(strings.ToLower))
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithNameMapper(strings.ToLower))
 	one := c.Lock("one")
 	for name, of := range map[string]struct {
 		locks []lock.Locker
@@ -48,7 +38,7 @@ func TestMembersThatCannotBeUsedAreRefused(t *testing.T) {
 		"none":                    {nil, "no locks"},
 		"a nil one":               {[]lock.Locker{one, nil}, "lock 2 of 2"},
 		"a nil pointer":           {[]lock.Locker{(*lock.Lock)(nil)}, "nil lock"},
-		"one of a user":           {[]lock.Locker{one, stranger{}}, "stranger"},
+		"one of a user":           {[]lock.Locker{one, locktest.Stranger{}}, "Stranger"},
 		"the same twice":          {[]lock.Locker{one, c.Lock("two"), c.Lock("one")}, "twice"},
 		"the same twice, mapped":  {[]lock.Locker{one, c.Lock("ONE")}, "twice"},
 		"several":                 {[]lock.Locker{one, multilock.Multi(c.Lock("two"))}, "several"},
@@ -74,7 +64,7 @@ func TestMembersThatCannotBeUsedAreRefused(t *testing.T) {
 func TestCallsThatCannotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr())
+	c := locktest.Open(t, proxy.Addr())
 	both := c.MultiLock(c.Lock("two"), c.Lock("one"))
 	require.Equal(t, "one, two", both.Name())
 	proxy.ResetLog()
@@ -93,8 +83,8 @@ func TestNamesThatDoNotKeepTogetherAreRefusedOnACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	c, err := rueidisson.Open("redis://" + cluster.Addrs()[0])
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	_, err = multilock.Multi(c.Lock("good"), c.Lock("a{b")).Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
-	requireFree(t, multilock.Multi(c.Lock("good"), c.Lock("of another slot")))
+	locktest.RequireFree(t, multilock.Multi(c.Lock("good"), c.Lock("of another slot")))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -26,7 +27,7 @@ func watched(t testing.TB, s *redistest.Sentinel, opts ...rueidisson.Option) *ru
 		InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
 	}, opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	return c
 }
 
@@ -58,31 +59,31 @@ func TestAHoldOfSeveralAfterAFailover(t *testing.T) {
 	t.Parallel()
 	s, near := redistest.StartSentinel(t), redistest.Shared(t)
 	mine, theirs := watched(t, s, rueidisson.WithWatchdogTimeout(outlasts)), watched(t, s, rueidisson.WithWatchdogTimeout(outlasts))
-	myNear, theirNear := open(t, near.Addr()), open(t, near.Addr())
+	myNear, theirNear := locktest.Open(t, near.Addr()), locktest.Open(t, near.Addr())
 	name := redistest.Name(t)
 	reds := newReds(t, s)
 
-	held := map[string]*lock.Hold{"red": take(t, reds.here(name+":red"))}
+	held := map[string]*lock.Hold{"red": locktest.Take(t, reds.here(name+":red"))}
 	for kind, of := range composites {
-		held[kind] = take(t, of(mine, myNear, name+":"+kind))
+		held[kind] = locktest.Take(t, of(mine, myNear, name+":"+kind))
 	}
 	inStep(t, s)
 	old := s.Master()
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
 	for kind, hold := range held {
-		redistest.Eventually(t, func() bool { return hold.Extend(bounded(t), 2*outlasts) == nil }, soon, 50*time.Millisecond, kind)
+		redistest.Eventually(t, func() bool { return hold.Extend(locktest.Bounded(t), 2*outlasts) == nil }, soon, 50*time.Millisecond, kind)
 		require.NoError(t, hold.Err(), kind)
 	}
 	for kind, of := range composites {
-		requireBusy(t, of(theirs, theirNear, name+":"+kind))
+		locktest.RequireBusy(t, of(theirs, theirNear, name+":"+kind))
 	}
-	requireBusy(t, reds.there(name+":red"))
+	locktest.RequireBusy(t, reds.there(name+":red"))
 	for kind, hold := range held {
 		require.NoError(t, hold.Unlock(t.Context()), kind)
 	}
 	for kind, of := range composites {
-		requireFree(t, of(theirs, theirNear, name+":"+kind))
+		locktest.RequireFree(t, of(theirs, theirNear, name+":"+kind))
 	}
 
 	old.Restart()
@@ -91,9 +92,9 @@ func TestAHoldOfSeveralAfterAFailover(t *testing.T) {
 	replica.Pause()
 	cut := master.Client(t) // else the holds would wait in the replica's socket
 	require.NoError(t, cut.Do(t.Context(), cut.B().ClientKill().TypeReplica().Build()).Error())
-	held = map[string]*lock.Hold{"red": take(t, reds.here(name+":red2"))}
+	held = map[string]*lock.Hold{"red": locktest.Take(t, reds.here(name+":red2"))}
 	for kind, of := range composites {
-		held[kind] = take(t, of(mine, myNear, name+":2:"+kind))
+		held[kind] = locktest.Take(t, of(mine, myNear, name+":2:"+kind))
 	}
 	master.Kill()
 	replica.Resume()
@@ -103,17 +104,17 @@ func TestAHoldOfSeveralAfterAFailover(t *testing.T) {
 	second := map[string]*lock.Hold{}
 	for kind, hold := range held {
 		work := hold.Context(t.Context())
-		second[kind] = take(t, composites[kind](theirs, theirNear, name+":2:"+kind)) // as soon as the lost hold has let the near one go
-		ended(t, "the loss of the "+kind, work.Done())
+		second[kind] = locktest.Take(t, composites[kind](theirs, theirNear, name+":2:"+kind)) // as soon as the lost hold has let the near one go
+		locktest.Ended(t, "the loss of the "+kind, work.Done())
 		require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	}
 	for kind, hold := range second {
 		require.NoError(t, hold.Err(), "%s: the late unlock left it alone", kind)
-		require.NoError(t, hold.Extend(bounded(t), outlasts), kind)
+		require.NoError(t, hold.Extend(locktest.Bounded(t), outlasts), kind)
 		require.NoError(t, hold.Unlock(t.Context()), kind)
 	}
-	requireBusy(t, reds.there(name+":red2"))
+	locktest.RequireBusy(t, reds.there(name+":red2"))
 	require.NoError(t, most.Err(), "a red lock has a quorum without the member that forgot it")
 	require.NoError(t, most.Unlock(t.Context()))
 }
@@ -126,7 +127,7 @@ func newReds(t testing.TB, s *redistest.Sentinel) (r reds) {
 	for _, all := range []*[]*rueidisson.Client{&r.mine, &r.theirs} {
 		*all = append(*all, watched(t, s, rueidisson.WithWatchdogTimeout(outlasts)))
 		for _, version := range redistest.Versions[:2] {
-			*all = append(*all, open(t, redistest.Shared(t, redistest.Version(version)).Addr(), rueidisson.WithWatchdogTimeout(outlasts)))
+			*all = append(*all, locktest.Open(t, redistest.Shared(t, redistest.Version(version)).Addr(), rueidisson.WithWatchdogTimeout(outlasts)))
 		}
 	}
 	return r
@@ -153,7 +154,7 @@ func TestMembersThatReplicasDoNotConfirm(t *testing.T) {
 	name := redistest.Name(t)
 	patient := watched(t, s, rueidisson.WithReplicaAcks(1, 10*time.Second))
 	hasty := watched(t, s, rueidisson.WithReplicaAcks(1, 300*time.Millisecond))
-	others := []*rueidisson.Client{open(t, near.Addr()), open(t, redistest.Shared(t, redistest.Version("8.0")).Addr())}
+	others := []*rueidisson.Client{locktest.Open(t, near.Addr()), locktest.Open(t, redistest.Shared(t, redistest.Version("8.0")).Addr())}
 	everywhere := func(c *rueidisson.Client) map[string]lock.Locker {
 		return map[string]lock.Locker{
 			"multi": multilock.Multi(others[0].Lock(name+":a"), c.Lock(name+":b"), c.Lock(name+":c")),
@@ -164,15 +165,15 @@ func TestMembersThatReplicasDoNotConfirm(t *testing.T) {
 	replica := s.Replica()
 	of := map[string]string{"multi": name + ":b", "red": name + ":red:0", "group": name + ":g"}
 	for kind, l := range everywhere(patient) {
-		hold := take(t, l)
-		redistest.Eventually(t, func() bool { return len(left(t, replica.Client(t), of[kind])) > 0 }, soon, 10*time.Millisecond, "%s", kind)
+		hold := locktest.Take(t, l)
+		redistest.Eventually(t, func() bool { return len(locktest.Left(t, replica.Client(t), of[kind])) > 0 }, soon, 10*time.Millisecond, "%s", kind)
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
 
 	replica.Pause()
 	master := s.Master().Client(t)
 	for kind, l := range everywhere(hasty) {
-		hold, err := l.Lock(bounded(t))
+		hold, err := l.Lock(locktest.Bounded(t))
 		if kind == "red" {
 			require.NoError(t, err, "two of three are a quorum")
 			require.NoError(t, hold.Unlock(t.Context()))
@@ -180,18 +181,18 @@ func TestMembersThatReplicasDoNotConfirm(t *testing.T) {
 			require.ErrorIs(t, err, lock.ErrNotReplicated, kind)
 			require.NotErrorIs(t, err, lock.ErrOutcomeUnknown, kind)
 		}
-		nothingLeft(t, master, of[kind])
+		locktest.NothingLeft(t, master, of[kind])
 	}
-	nothingLeft(t, near.Client(t), name+":a")
+	locktest.NothingLeft(t, near.Client(t), name+":a")
 
 	two := red([]*rueidisson.Client{hasty, watched(t, s, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)), others[0]}, name+":two")
-	_, err := two.TryLock(bounded(t))
+	_, err := two.TryLock(locktest.Bounded(t))
 	require.ErrorIs(t, err, lock.ErrNotReplicated, "without a quorum that is confirmed there is none")
 	for i := range 2 {
-		nothingLeft(t, master, fmt.Sprintf("%s:two:%d", name, i))
+		locktest.NothingLeft(t, master, fmt.Sprintf("%s:two:%d", name, i))
 	}
-	nothingLeft(t, near.Client(t), name+":two:2")
+	locktest.NothingLeft(t, near.Client(t), name+":two:2")
 	replica.Resume()
 	inStep(t, s)
-	requireFree(t, everywhere(patient)["multi"])
+	locktest.RequireFree(t, everywhere(patient)["multi"])
 }

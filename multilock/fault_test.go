@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -33,26 +34,6 @@ func expiry(t testing.TB, raw rueidis.Client, key string) time.Time {
 	return time.UnixMilli(at)
 }
 
-// lastTrust asks until a hold has ended, and tells when it began to ask for the
-// last time that the hold stood. No machine is so slow that this is after the
-// end of the key.
-func lastTrust(hold *lock.Hold, work context.Context) (when func() time.Time) {
-	last := make(chan time.Time, 1)
-	go func() { // ends with the hold
-		var stood time.Time
-		for {
-			asked := time.Now()
-			if hold.Err() != nil && work.Err() != nil {
-				break
-			}
-			stood = asked
-			time.Sleep(time.Millisecond)
-		}
-		last <- stood
-	}()
-	return func() time.Time { return <-last }
-}
-
 func TestAHoldEndsBeforeTheKeyOfASilentMember(t *testing.T) {
 	t.Parallel()
 	for name, lease := range map[string]time.Duration{"renewed": 0, "fixed": 3 * time.Second} {
@@ -61,24 +42,24 @@ func TestAHoldEndsBeforeTheKeyOfASilentMember(t *testing.T) {
 			near, far := redistest.Shared(t), redistest.Shared(t, redistest.Version("8.0"))
 			proxy := redistest.NewProxy(t, far.Addr())
 			name := redistest.Name(t)
-			one := open(t, near.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
-			two := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+			one := locktest.Open(t, near.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+			two := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
 			var opts []lock.LockOption
 			if lease > 0 {
 				opts = append(opts, lock.WithLease(lease))
 			}
-			hold := take(t, multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")), opts...)
+			hold := locktest.Take(t, multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")), opts...)
 			work := hold.Context(t.Context())
 			proxy.BlackHole()
-			trusted := lastTrust(hold, work)
+			trusted := locktest.LastTrust(hold, work)
 			until := expiry(t, far.Client(t), name+":b")
-			ended(t, "the end of the hold", work.Done())
+			locktest.Ended(t, "the end of the hold", work.Done())
 			require.True(t, trusted().Before(until), "it was trusted when the server had given the lock away already")
 			require.ErrorIs(t, context.Cause(work), lock.ErrLost)
-			nothingLeft(t, near.Client(t), name+":a")
+			locktest.NothingLeft(t, near.Client(t), name+":a")
 			proxy.Restore()
 			require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
-			nothingLeft(t, far.Client(t), name+":b")
+			locktest.NothingLeft(t, far.Client(t), name+":b")
 		})
 	}
 }
@@ -128,7 +109,7 @@ func TestAPausedHolderLearnsThatItHasLostIt(t *testing.T) {
 			child := redistest.StartChild(t, "holder of two", "SERVER="+server.Addr(), "NAME="+name, "KIND="+kind)
 			child.Await("held")
 			child.Stop()
-			hold := take(t, two(open(t, server.Addr()), kind, name))
+			hold := locktest.Take(t, two(locktest.Open(t, server.Addr()), kind, name))
 			taken := time.Now()
 			child.Cont()
 			stood, err := strconv.ParseInt(strings.TrimPrefix(child.Await("stood "), "stood "), 10, 64)
@@ -151,17 +132,17 @@ func TestALostReplyOfAMemberChangesNothing(t *testing.T) {
 				t.Parallel()
 				server := redistest.Shared(t)
 				proxy := redistest.NewProxy(t, server.Addr())
-				c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+				c := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
 				name := redistest.Name(t)
 				both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
 				drop := proxy.DropReply(script(t, of, name+":b"), 1, opts...)
-				hold := take(t, both)
+				hold := locktest.Take(t, both)
 				for _, member := range []string{":a", ":b"} {
-					require.Len(t, left(t, server.Client(t), name+member), 1)
+					require.Len(t, locktest.Left(t, server.Client(t), name+member), 1)
 				}
 				require.NoError(t, hold.Unlock(t.Context()))
 				drop.Await(t)
-				nothingLeft(t, server.Client(t), name+":a", name+":b")
+				locktest.NothingLeft(t, server.Client(t), name+":a", name+":b")
 			})
 		}
 	}
@@ -172,20 +153,20 @@ func TestALateCopyOfAMembersAcquireTakesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
 	name := redistest.Name(t)
 	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
-	requireFree(t, both)
+	locktest.RequireFree(t, both)
 	late := proxy.HoldRequest(script(t, "acquire", name+":b"))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { late.Await(t); cancel() }()
 	_, err := both.Lock(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	nothingLeft(t, server.Client(t), name+":a")
-	other := open(t, server.Addr())
+	locktest.NothingLeft(t, server.Client(t), name+":a")
+	other := locktest.Open(t, server.Addr())
 	proxy.AwaitCount(t, script(t, "bury", "rueidisson_gone:{"+name+":b}"), 1)
 	late.Release()
-	nothingLeft(t, server.Client(t), name+":b")
+	locktest.NothingLeft(t, server.Client(t), name+":b")
 	// The acquire of a may have stood behind that of b: then it is given back when
 	// it is answered. What a late copy took would stay for the lease, 9 s.
 	hold, err := multilock.Multi(other.Lock(name+":a"), other.Lock(name+":b")).TryLock(t.Context(), lock.WithWait(5*time.Second))
@@ -198,12 +179,12 @@ func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(3*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	name := redistest.Name(t)
 	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
-	hold := take(t, both)
+	hold := locktest.Take(t, both)
 	group := "{" + name + ":b}:g" // in the same slot
-	values := take(t, c.LockGroup(group).Of("a", "b"))
+	values := locktest.Take(t, c.LockGroup(group).Of("a", "b"))
 	moving := cluster.StartMigration(t, name+":b")
 	<-time.After(2 * time.Second) // renewals go past the half of it
 	moving.Move(t, name+":b", group)
@@ -212,16 +193,16 @@ func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
 	require.NoError(t, values.Err())
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.NoError(t, values.Unlock(t.Context()), "one key is enough for that")
-	requireFree(t, both)
+	locktest.RequireFree(t, both)
 	got := make(chan error, 1)
 	go func() { // ends behind the end of the move
-		hold, err := c.LockGroup(group).Lock(bounded(t), "a")
+		hold, err := c.LockGroup(group).Lock(locktest.Bounded(t), "a")
 		if err == nil {
-			err = hold.Unlock(bounded(t))
+			err = hold.Unlock(locktest.Bounded(t))
 		}
 		got <- err
 	}()
 	moving.Finish(t)
-	requireFree(t, both)
+	locktest.RequireFree(t, both)
 	require.NoError(t, <-got)
 }

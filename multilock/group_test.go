@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -52,7 +53,7 @@ func requireGroup(t testing.TB, raw rueidis.Client, name string, want int) map[s
 func TestWhatAHoldOfValuesWrites(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	raw, c, name := server.Client(t), open(t, server.Addr()), redistest.Name(t)
+	raw, c, name := server.Client(t), locktest.Open(t, server.Addr()), redistest.Name(t)
 	hold, err := c.LockGroup(name).Lock(t.Context(), "a", "student:001", "a")
 	require.NoError(t, err)
 	fields := requireGroup(t, raw, name, 6)
@@ -74,7 +75,7 @@ func TestValuesThatDoNotOverlapDoNotMeet(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	here, there := open(t, server.Addr()).LockGroup(name), open(t, server.Addr()).LockGroup(name)
+	here, there := locktest.Open(t, server.Addr()).LockGroup(name), locktest.Open(t, server.Addr()).LockGroup(name)
 	one, err := here.TryLock(t.Context(), "a", "b")
 	require.NoError(t, err)
 	two, err := here.TryLock(t.Context(), "c")
@@ -87,7 +88,7 @@ func TestValuesThatDoNotOverlapDoNotMeet(t *testing.T) {
 		_, err = g.TryLock(t.Context(), "d", "c")
 		require.ErrorIs(t, err, lock.ErrNotAcquired)
 	}
-	requireFree(t, there.Of("f"))
+	locktest.RequireFree(t, there.Of("f"))
 	for _, hold := range []*lock.Hold{one, two, three} {
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
@@ -99,27 +100,27 @@ func TestEveryHolderOfAProcessIsRenewed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	g := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).LockGroup(name)
-	one, two := take(t, g.Of("a", "b")), take(t, g.Of("c"))
-	other := open(t, server.Addr()).LockGroup(name)
+	g := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).LockGroup(name)
+	one, two := locktest.Take(t, g.Of("a", "b")), locktest.Take(t, g.Of("c"))
+	other := locktest.Open(t, server.Addr()).LockGroup(name)
 	<-time.After(4 * time.Second)
 	require.NoError(t, one.Err())
 	require.NoError(t, two.Err())
-	requireBusy(t, other.Of("a"))
-	requireBusy(t, other.Of("c"))
+	locktest.RequireBusy(t, other.Of("a"))
+	locktest.RequireBusy(t, other.Of("c"))
 	require.NoError(t, one.Unlock(t.Context()))
-	requireFree(t, other.Of("a", "b"))
-	requireBusy(t, other.Of("c"))
+	locktest.RequireFree(t, other.Of("a", "b"))
+	locktest.RequireBusy(t, other.Of("c"))
 	require.NoError(t, two.Unlock(t.Context()))
 }
 
 func TestValuesUnderTheContextOfAHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	c := open(t, server.Addr())
+	c := locktest.Open(t, server.Addr())
 	name := redistest.Name(t)
 	g := c.LockGroup(name)
-	outer := take(t, g.Of("a", "b"))
+	outer := locktest.Take(t, g.Of("a", "b"))
 	ctx := outer.Context(t.Context())
 	inner, err := g.TryLock(ctx, "b")
 	require.NoError(t, err, "what it has is re-entered")
@@ -146,14 +147,14 @@ func TestAHoldThatLostOneValueGivesTheOthersBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	g := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)).LockGroup(name)
-	hold := take(t, g.Of("a", "b"))
+	g := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)).LockGroup(name)
+	hold := locktest.Take(t, g.Of("a", "b"))
 	require.NoError(t, raw.Do(t.Context(), raw.B().Hset().Key(name).FieldValue().FieldValue(keys.GroupField("a"), "another:1").Build()).Error())
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	fields := requireGroup(t, raw, name, 3) // the other's, and what was ours of that one
 	require.NotContains(t, fields, keys.GroupField("b"))
 
-	again := take(t, open(t, server.Addr()).LockGroup(name).Of("a"))
+	again := locktest.Take(t, locktest.Open(t, server.Addr()).LockGroup(name).Of("a"))
 	require.NoError(t, again.Err(), "its holder has no lease")
 	require.NoError(t, again.Unlock(t.Context()))
 }
@@ -161,7 +162,7 @@ func TestAHoldThatLostOneValueGivesTheOthersBack(t *testing.T) {
 func TestAGroupThatCannotBeUsedIsRefused(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	c := open(t, proxy.Addr())
+	c := locktest.Open(t, proxy.Addr())
 	proxy.ResetLog()
 	_, err := c.LockGroup("").Lock(t.Context(), "a")
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
@@ -175,7 +176,7 @@ func TestAGroupThatCannotBeUsedIsRefused(t *testing.T) {
 	require.Empty(t, sent(proxy))
 
 	name := redistest.Name(t)
-	hold := take(t, open(t, redistest.Shared(t).Addr()).Lock(name))
+	hold := locktest.Take(t, locktest.Open(t, redistest.Shared(t).Addr()).Lock(name))
 	_, err = c.LockGroup(name).TryLock(t.Context(), "a")
 	require.ErrorIs(t, err, lock.ErrWrongKind)
 	require.NoError(t, hold.Unlock(t.Context()))
@@ -197,17 +198,17 @@ func TestALostReplyToAGroupChangesNothing(t *testing.T) {
 				server := redistest.Shared(t)
 				proxy := redistest.NewProxy(t, server.Addr())
 				name := redistest.Name(t)
-				g := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).LockGroup(name)
+				g := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).LockGroup(name)
 				key := name
 				if of == "bury" {
 					key = keys.Tombstones(name)
 					proxy.DropReply(groupScript(t, "group_acquire", name), 1, opts...)
 				}
 				drop := proxy.DropReply(groupScript(t, of, key), 1, opts...)
-				hold := take(t, g.Of("a", "b"))
+				hold := locktest.Take(t, g.Of("a", "b"))
 				fields := requireGroup(t, server.Client(t), name, 6)
 				if of == "group_renew" {
-					require.NoError(t, hold.Extend(bounded(t), time.Minute))
+					require.NoError(t, hold.Extend(locktest.Bounded(t), time.Minute))
 				}
 				for field, count := range fields {
 					if strings.HasSuffix(field, ":lock_count") {
@@ -229,8 +230,8 @@ func TestALateAcquireOfAGroupTakesNothing(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	name := redistest.Name(t)
-	g := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).LockGroup(name)
-	requireFree(t, g.Of("a"))
+	g := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).LockGroup(name)
+	locktest.RequireFree(t, g.Of("a"))
 	late := proxy.HoldRequest(groupScript(t, "group_acquire", name))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { late.Await(t); cancel() }()
@@ -238,8 +239,8 @@ func TestALateAcquireOfAGroupTakesNothing(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	proxy.AwaitCount(t, groupScript(t, "bury", keys.Tombstones(name)), 1)
 	late.Release()
-	nothingLeft(t, server.Client(t), name)
-	requireFree(t, g.Of("a"))
+	locktest.NothingLeft(t, server.Client(t), name)
+	locktest.RequireFree(t, g.Of("a"))
 }
 
 func TestRandomValuesOfAGroupExclude(t *testing.T) {
@@ -251,7 +252,7 @@ func TestRandomValuesOfAGroupExclude(t *testing.T) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range 3 {
-		g := open(t, server.Addr()).LockGroup(name)
+		g := locktest.Open(t, server.Addr()).LockGroup(name)
 		for range 4 {
 			all.Go(func() {
 				for time.Now().Before(until) {
@@ -269,7 +270,7 @@ func TestRandomValuesOfAGroupExclude(t *testing.T) {
 							}
 						}
 					}
-					if err := lock.Do(bounded(t), g.Of(of...), func(context.Context) error { enter(1); enter(-1); return nil }); err != nil {
+					if err := lock.Do(locktest.Bounded(t), g.Of(of...), func(context.Context) error { enter(1); enter(-1); return nil }); err != nil {
 						t.Error(err)
 						return
 					}
@@ -286,13 +287,13 @@ func TestAHoldOfAGroupEndsBeforeItsTimeWhenTheServerFallsSilent(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	name := redistest.Name(t)
-	hold := take(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).LockGroup(name).Of("a", "b"))
+	hold := locktest.Take(t, locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).LockGroup(name).Of("a", "b"))
 	work := hold.Context(t.Context())
 	proxy.BlackHole()
-	trusted := lastTrust(hold, work)
-	second := take(t, open(t, server.Addr()).LockGroup(name).Of("b", "c"))
+	trusted := locktest.LastTrust(hold, work)
+	second := locktest.Take(t, locktest.Open(t, server.Addr()).LockGroup(name).Of("b", "c"))
 	taken := time.Now()
-	ended(t, "the end of the hold", work.Done())
+	locktest.Ended(t, "the end of the hold", work.Done())
 	require.True(t, trusted().Before(taken))
 	proxy.Restore()
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
@@ -315,14 +316,14 @@ func TestTheACLOfTheDocsIsEnoughForAGroup(t *testing.T) {
 		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	}, rueidisson.WithWatchdogTimeout(9*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	lost := proxy.DropReply(groupScript(t, "group_acquire", "orders"), 1)
-	hold := take(t, c.LockGroup("orders").Of("a")) // and its unlock is a give-back, with a tombstone
+	hold := locktest.Take(t, c.LockGroup("orders").Of("a")) // and its unlock is a give-back, with a tombstone
 	lost.Await(t)
 	require.NoError(t, hold.Extend(t.Context(), time.Minute))
-	requireBusy(t, open(t, server.Addr()).LockGroup("orders").Of("a", "b"))
+	locktest.RequireBusy(t, locktest.Open(t, server.Addr()).LockGroup("orders").Of("a", "b"))
 	require.NoError(t, hold.Unlock(t.Context()))
-	requireFree(t, c.LockGroup("orders").Of("a"))
+	locktest.RequireFree(t, c.LockGroup("orders").Of("a"))
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
 	require.Empty(t, denied)

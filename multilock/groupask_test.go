@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -17,8 +18,8 @@ func TestGroupIsAskedAndForced(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	c := open(t, server.Addr())
-	here, there := c.LockGroup(name), open(t, server.Addr()).LockGroup(name)
+	c := locktest.Open(t, server.Addr())
+	here, there := c.LockGroup(name), locktest.Open(t, server.Addr()).LockGroup(name)
 	holder, err := here.Of("a").Holder(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, lock.Holder{}, holder)
@@ -26,7 +27,7 @@ func TestGroupIsAskedAndForced(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, forced)
 
-	one, two := take(t, here.Of("a", "b"), lock.WithLease(time.Minute)), take(t, here.Of("c"))
+	one, two := locktest.Take(t, here.Of("a", "b"), lock.WithLease(time.Minute)), locktest.Take(t, here.Of("c"))
 	holder, err = there.Of("a", "c", "d").Holder(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, holder.Count)
@@ -42,10 +43,10 @@ func TestGroupIsAskedAndForced(t *testing.T) {
 	forced, err = there.Of("a").ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, forced)
-	requireFree(t, there.Of("a"))
-	requireBusy(t, there.Of("b"))
+	locktest.RequireFree(t, there.Of("a"))
+	locktest.RequireBusy(t, there.Of("b"))
 	require.ErrorIs(t, one.Unlock(t.Context()), lock.ErrLost)
-	requireFree(t, there.Of("b"))
+	locktest.RequireFree(t, there.Of("b"))
 	require.NoError(t, two.Err())
 	require.NoError(t, two.Unlock(t.Context()))
 	left, err := there.Of("a", "b", "c").Remaining(t.Context())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -44,15 +45,15 @@ func TestGroupTrustsNoLongerThanWhatItWrote(t *testing.T) {
 	take := func(t *testing.T, of lock.Locker, refused func(func())) (hold *lock.Hold) {
 		refused(func() {
 			var err error
-			hold, err = of.Lock(bounded(t), lock.WithLease(6*time.Second))
+			hold, err = of.Lock(locktest.Bounded(t), lock.WithLease(6*time.Second))
 			require.NoError(t, err)
 		})
 		return hold
 	}
 	extend := func(t *testing.T, of lock.Locker, refused func(func())) *lock.Hold {
-		hold, err := of.Lock(bounded(t), lock.WithLease(6*time.Second))
+		hold, err := of.Lock(locktest.Bounded(t), lock.WithLease(6*time.Second))
 		require.NoError(t, err)
-		refused(func() { require.NoError(t, hold.Extend(bounded(t), 12*time.Second)) })
+		refused(func() { require.NoError(t, hold.Extend(locktest.Bounded(t), 12*time.Second)) })
 		return hold
 	}
 	for title, of := range map[string]struct {
@@ -76,7 +77,7 @@ func TestGroupTrustsNoLongerThanWhatItWrote(t *testing.T) {
 					return strings.Contains(said, "state=online")
 				}, soon, 10*time.Millisecond, "the replica does not come")
 			}
-			c := open(t, proxy.Addr(), append(of.opts, rueidisson.WithWatchdogTimeout(12*time.Second))...)
+			c := locktest.Open(t, proxy.Addr(), append(of.opts, rueidisson.WithWatchdogTimeout(12*time.Second))...)
 			script := groupScript(t, of.script, name)
 			hold := of.hold(t, c.LockGroup(name).Of("a", "b"), func(ask func()) {
 				before := proxy.Count(script)
@@ -93,7 +94,7 @@ func TestGroupTrustsNoLongerThanWhatItWrote(t *testing.T) {
 			require.False(t, hold.Deadline().After(groupEnd(t, raw, name)), "it is trusted for %v longer than the server keeps it",
 				hold.Deadline().Sub(groupEnd(t, raw, name)))
 			require.NoError(t, hold.Err())
-			require.NoError(t, hold.Unlock(bounded(t)))
+			require.NoError(t, hold.Unlock(locktest.Bounded(t)))
 		})
 	}
 }

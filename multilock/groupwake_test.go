@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -21,16 +22,16 @@ func TestAReleaseInAGroupWakesThoseOfItsValues(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			name := mapper + redistest.Name(t)
-			here, there := open(t, server.Addr()).LockGroup(name), open(t, server.Addr()).LockGroup(name)
+			here, there := locktest.Open(t, server.Addr()).LockGroup(name), locktest.Open(t, server.Addr()).LockGroup(name)
 			n := redistest.Count(t, 100, 800)
 			holds := make([]*lock.Hold, n)
 			for i := range holds {
-				holds[i] = take(t, here.Of(fmt.Sprint(i), fmt.Sprint(-i-1)))
+				holds[i] = locktest.Take(t, here.Of(fmt.Sprint(i), fmt.Sprint(-i-1)))
 			}
 			var waiters sync.WaitGroup
 			for i := range holds {
 				waiters.Go(func() {
-					hold, err := there.Of(fmt.Sprint(i)).Lock(bounded(t))
+					hold, err := there.Of(fmt.Sprint(i)).Lock(locktest.Bounded(t))
 					if err != nil {
 						t.Error(err)
 						return
@@ -60,17 +61,17 @@ func TestAReleaseOfManyValuesWakesAll(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	here, there := open(t, server.Addr()).LockGroup(name), open(t, server.Addr()).LockGroup(name)
+	here, there := locktest.Open(t, server.Addr()).LockGroup(name), locktest.Open(t, server.Addr()).LockGroup(name)
 	var values []string
 	for i := range 101 {
 		values = append(values, fmt.Sprint(i))
 	}
 	for _, of := range [][]string{values, values[:100]} {
 		redistest.Within(t, 4*time.Second, func() time.Duration { // the next look without a message is after five
-			hold := take(t, here.Of(of...))
+			hold := locktest.Take(t, here.Of(of...))
 			won := make(chan error, 1)
 			go func() {
-				second, err := there.Of("7").Lock(bounded(t))
+				second, err := there.Of("7").Lock(locktest.Bounded(t))
 				if err == nil {
 					err = second.Unlock(t.Context())
 				}

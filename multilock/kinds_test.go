@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -34,21 +35,21 @@ func TestMembersMayBeOfAnyKind(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	mine, theirs := everyKind(open(t, server.Addr()), name), everyKind(open(t, server.Addr()), name)
+	mine, theirs := everyKind(locktest.Open(t, server.Addr()), name), everyKind(locktest.Open(t, server.Addr()), name)
 	here, there := multilock.Multi(all(mine)...), multilock.Multi(all(theirs)...)
 	for kind, l := range theirs {
-		busy := take(t, l)
+		busy := locktest.Take(t, l)
 		if kind == "read" {
-			requireFree(t, here) // readers share
+			locktest.RequireFree(t, here) // readers share
 		} else {
-			requireBusy(t, here)
+			locktest.RequireBusy(t, here)
 		}
 		require.NoError(t, busy.Unlock(t.Context()))
 	}
-	hold := take(t, here)
+	hold := locktest.Take(t, here)
 	_, fenced := hold.Fence()
 	require.False(t, fenced)
-	requireBusy(t, there)
+	locktest.RequireBusy(t, there)
 	for kind, l := range mine {
 		inner, err := l.TryLock(hold.Context(t.Context()))
 		require.NoError(t, err, "%s is re-entered", kind)
@@ -58,21 +59,21 @@ func TestMembersMayBeOfAnyKind(t *testing.T) {
 	}
 	for kind, l := range theirs {
 		if kind == "read" {
-			requireFree(t, l)
+			locktest.RequireFree(t, l)
 		} else {
-			requireBusy(t, l)
+			locktest.RequireBusy(t, l)
 		}
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
-	requireFree(t, there)
-	_, err := multilock.Multi(mine["read"], open(t, server.Addr()).Lock("other"), mine["write"], mine["read"]).Lock(t.Context())
+	locktest.RequireFree(t, there)
+	_, err := multilock.Multi(mine["read"], locktest.Open(t, server.Addr()).Lock("other"), mine["write"], mine["read"]).Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 }
 
 // Both sides of a read-write lock are one lock: no hold could have both.
 func TestBothSidesOfOneLockAreTheSameTwice(t *testing.T) {
 	t.Parallel()
-	rw := open(t, redistest.Shared(t).Addr()).RWLock(redistest.Name(t))
+	rw := locktest.Open(t, redistest.Shared(t).Addr()).RWLock(redistest.Name(t))
 	_, err := multilock.Multi(rw.Read(), rw.Write()).Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, "twice")

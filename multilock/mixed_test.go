@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -26,12 +27,12 @@ func TestALockAndAGroupOfOneNameRefuseEachOther(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			name := redistest.Name(t)
-			here, there := open(t, server.Addr()), open(t, server.Addr())
-			group := take(t, here.LockGroup(name).Of("a"))
+			here, there := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+			group := locktest.Take(t, here.LockGroup(name).Of("a"))
 			for _, c := range []*rueidisson.Client{here, there} {
-				_, err := of(c, name).TryLock(bounded(t))
+				_, err := of(c, name).TryLock(locktest.Bounded(t))
 				require.ErrorIs(t, err, lock.ErrWrongKind)
-				_, err = of(c, name).Lock(bounded(t))
+				_, err = of(c, name).Lock(locktest.Bounded(t))
 				require.ErrorIs(t, err, lock.ErrWrongKind)
 				if forced, is := of(c, name).(*lock.Lock); is {
 					_, err = forced.ForceUnlock(t.Context())
@@ -41,15 +42,15 @@ func TestALockAndAGroupOfOneNameRefuseEachOther(t *testing.T) {
 			require.NoError(t, group.Err())
 			require.NoError(t, group.Unlock(t.Context()))
 
-			hold := take(t, of(here, name))
+			hold := locktest.Take(t, of(here, name))
 			for _, c := range []*rueidisson.Client{here, there} {
-				_, err := c.LockGroup(name).TryLock(bounded(t), "a")
+				_, err := c.LockGroup(name).TryLock(locktest.Bounded(t), "a")
 				require.ErrorIs(t, err, lock.ErrWrongKind)
-				_, err = c.LockGroup(name).Lock(bounded(t), "a", "b")
+				_, err = c.LockGroup(name).Lock(locktest.Bounded(t), "a", "b")
 				require.ErrorIs(t, err, lock.ErrWrongKind)
 			}
 			require.NoError(t, hold.Unlock(t.Context()))
-			requireFree(t, here.LockGroup(name).Of("a"))
+			locktest.RequireFree(t, here.LockGroup(name).Of("a"))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -34,12 +35,12 @@ func scripts(p *redistest.Proxy) (n int) {
 func TestWhatIsFreeIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	a, b, c := three(t, open(t, proxy.Addr()), redistest.Name(t))
+	a, b, c := three(t, locktest.Open(t, proxy.Addr()), redistest.Name(t))
 	all := multilock.Multi(c, a, b)
-	require.NoError(t, take(t, all).Unlock(t.Context())) // the scripts are known then
+	require.NoError(t, locktest.Take(t, all).Unlock(t.Context())) // the scripts are known then
 
 	proxy.ResetLog()
-	hold := take(t, all)
+	hold := locktest.Take(t, all)
 	require.Equal(t, 3, scripts(proxy))
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.Equal(t, 6, scripts(proxy))
@@ -48,7 +49,7 @@ func TestWhatIsFreeIsAskedForOnce(t *testing.T) {
 	first := proxy.HoldRequest(script(t, "acquire", a.Name()))
 	got := make(chan *lock.Hold, 1)
 	go func() { // ends when the first is answered
-		hold, err := all.Lock(bounded(t))
+		hold, err := all.Lock(locktest.Bounded(t))
 		if err != nil {
 			t.Error(err)
 		}
@@ -65,18 +66,18 @@ func TestABusyMemberLeavesThoseBehindItFree(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	a, b, c := three(t, open(t, server.Addr()), name)
-	theirA, theirB, theirC := three(t, open(t, server.Addr()), name)
-	busy := take(t, theirB)
+	a, b, c := three(t, locktest.Open(t, server.Addr()), name)
+	theirA, theirB, theirC := three(t, locktest.Open(t, server.Addr()), name)
+	busy := locktest.Take(t, theirB)
 
 	_, err := multilock.Multi(c, b, a).TryLock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	require.ErrorContains(t, err, name+":b")
-	nothingLeft(t, server.Client(t), name+":a", name+":c")
+	locktest.NothingLeft(t, server.Client(t), name+":a", name+":c")
 
 	got := make(chan *lock.Hold, 1)
 	go func() { // ends with its context
-		hold, err := multilock.Multi(c, b, a).Lock(bounded(t))
+		hold, err := multilock.Multi(c, b, a).Lock(locktest.Bounded(t))
 		if err != nil {
 			t.Error(err)
 		}
@@ -86,45 +87,45 @@ func TestABusyMemberLeavesThoseBehindItFree(t *testing.T) {
 		n, err := theirB.Waiting(t.Context())
 		return err == nil && n == 1
 	}, soon, time.Millisecond, "it waits for b")
-	requireBusy(t, theirA)
-	requireFree(t, theirC)
+	locktest.RequireBusy(t, theirA)
+	locktest.RequireFree(t, theirC)
 	require.NoError(t, busy.Unlock(t.Context()))
 	hold := <-got
 	for _, l := range []lock.Locker{theirA, theirB, theirC} {
-		requireBusy(t, l)
+		locktest.RequireBusy(t, l)
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
-	nothingLeft(t, server.Client(t), name+":a", name+":b", name+":c")
+	locktest.NothingLeft(t, server.Client(t), name+":a", name+":b", name+":c")
 }
 
 func TestALostMemberEndsTheHoldAndGivesTheOthersBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	mine := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+	mine := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
 	a, b, c := three(t, mine, name)
-	hold := take(t, multilock.Multi(a, b, c))
+	hold := locktest.Take(t, multilock.Multi(a, b, c))
 	work := hold.Context(t.Context())
 
-	taken, err := open(t, server.Addr()).Lock(name + ":b").ForceUnlock(t.Context())
+	taken, err := locktest.Open(t, server.Addr()).Lock(name + ":b").ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, taken)
-	ended(t, "the end of the hold", work.Done())
+	locktest.Ended(t, "the end of the hold", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.ErrorIs(t, hold.Err(), lock.ErrLost)
-	ended(t, "Lost", hold.Lost())
-	nothingLeft(t, server.Client(t), name+":a", name+":c")
+	locktest.Ended(t, "Lost", hold.Lost())
+	locktest.NothingLeft(t, server.Client(t), name+":a", name+":c")
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrReleased)
-	requireFree(t, multilock.Multi(a, b, c))
+	locktest.RequireFree(t, multilock.Multi(a, b, c))
 }
 
 func TestAMemberWithAShorterLeaseBoundsTheHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	short, long := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(5*time.Second)), open(t, server.Addr())
-	hold := take(t, multilock.Multi(short.Lock(name+":a"), long.Lock(name+":b")))
+	short, long := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(5*time.Second)), locktest.Open(t, server.Addr())
+	hold := locktest.Take(t, multilock.Multi(short.Lock(name+":a"), long.Lock(name+":b")))
 	require.Less(t, time.Until(hold.Deadline()), 5*time.Second)
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.Zero(t, hold.Deadline())
@@ -134,25 +135,25 @@ func TestAClosedClientEndsTheHoldAndLeavesItToUnlock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	one, two := open(t, server.Addr()), open(t, server.Addr())
-	hold := take(t, multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")))
+	one, two := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	hold := locktest.Take(t, multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")))
 	work := hold.Context(t.Context())
 	closed := make(chan error, 1)
 	go func() { closed <- two.Close(context.Background()) }() // ends with the unlock
-	ended(t, "the end of the hold", work.Done())
+	locktest.Ended(t, "the end of the hold", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrClosed)
-	requireBusy(t, open(t, server.Addr()).Lock(name+":a"))
+	locktest.RequireBusy(t, locktest.Open(t, server.Addr()).Lock(name+":a"))
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.NoError(t, <-closed)
-	nothingLeft(t, server.Client(t), name+":a", name+":b")
+	locktest.NothingLeft(t, server.Client(t), name+":a", name+":b")
 }
 
 func TestAClosedClientWakesWhoWaitsForAnother(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	one, two, other := open(t, server.Addr()), open(t, server.Addr()), open(t, server.Addr())
-	busy := take(t, other.Lock(name+":b"))
+	one, two, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+	busy := locktest.Take(t, other.Lock(name+":b"))
 	woken := make(chan error, 1)
 	go func() { // ends with the close
 		_, err := multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")).Lock(context.Background())
@@ -162,10 +163,10 @@ func TestAClosedClientWakesWhoWaitsForAnother(t *testing.T) {
 		n, err := other.Lock(name + ":b").Waiting(t.Context())
 		return err == nil && n == 1
 	}, soon, time.Millisecond)
-	require.NoError(t, one.Close(bounded(t)))
+	require.NoError(t, one.Close(locktest.Bounded(t)))
 	require.ErrorIs(t, <-woken, lock.ErrClosed)
 	require.NoError(t, busy.Unlock(t.Context()))
-	nothingLeft(t, server.Client(t), name+":b")
+	locktest.NothingLeft(t, server.Client(t), name+":b")
 }
 
 // Nor does a close of a client leave who waits for another member and has none
@@ -177,8 +178,8 @@ func TestAClosedClientWakesWhoWaitsForAMemberBeforeItsOwn(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			name := redistest.Name(t)
-			one, two, third, other := open(t, server.Addr()), open(t, server.Addr()), open(t, server.Addr()), open(t, server.Addr())
-			busy := []*lock.Hold{take(t, other.Lock(name+":a")), take(t, other.Lock(name+":b"))}
+			one, two, third, other := locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr()), locktest.Open(t, server.Addr())
+			busy := []*lock.Hold{locktest.Take(t, other.Lock(name+":a")), locktest.Take(t, other.Lock(name+":b"))}
 			members := []lock.Locker{one.Lock(name + ":a"), two.Lock(name + ":b"), third.Lock(name + ":c")}
 			var all lock.Locker = multilock.Multi(members...)
 			if kind == "red" {
@@ -193,7 +194,7 @@ func TestAClosedClientWakesWhoWaitsForAMemberBeforeItsOwn(t *testing.T) {
 				n, err := other.Lock(name + ":a").Waiting(t.Context())
 				return err == nil && n == 1
 			}, soon, time.Millisecond)
-			require.NoError(t, third.Close(bounded(t)))
+			require.NoError(t, third.Close(locktest.Bounded(t)))
 			select {
 			case err := <-woken:
 				require.ErrorIs(t, err, lock.ErrClosed)
@@ -203,7 +204,7 @@ func TestAClosedClientWakesWhoWaitsForAMemberBeforeItsOwn(t *testing.T) {
 			for _, hold := range busy {
 				require.NoError(t, hold.Unlock(t.Context()))
 			}
-			nothingLeft(t, server.Client(t), name+":a", name+":b", name+":c")
+			locktest.NothingLeft(t, server.Client(t), name+":a", name+":b", name+":c")
 		})
 	}
 }
@@ -214,14 +215,14 @@ func TestAFixedLeaseCountsFromTheLastMember(t *testing.T) {
 	const lease = 3 * time.Second
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	a, b, c := three(t, open(t, server.Addr()), name)
-	busy := take(t, open(t, server.Addr()).Lock(name+":c"), lock.WithLease(2*lease))
-	hold := take(t, multilock.Multi(a, b, c), lock.WithLease(lease))
+	a, b, c := three(t, locktest.Open(t, server.Addr()), name)
+	busy := locktest.Take(t, locktest.Open(t, server.Addr()).Lock(name+":c"), lock.WithLease(2*lease))
+	hold := locktest.Take(t, multilock.Multi(a, b, c), lock.WithLease(lease))
 	require.ErrorIs(t, busy.Err(), lock.ErrLost)
 	require.NoError(t, hold.Err())
 	require.Greater(t, time.Until(hold.Deadline()), lease/2)
 	require.Less(t, time.Until(hold.Deadline()), lease)
-	ended(t, "the end of the lease", hold.Lost())
+	locktest.Ended(t, "the end of the lease", hold.Lost())
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 }
 
@@ -229,10 +230,10 @@ func TestAMemberIsReenteredUnderTheHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	mine := open(t, server.Addr())
+	mine := locktest.Open(t, server.Addr())
 	a, b, c := three(t, mine, name)
 	both := multilock.Multi(a, b)
-	hold := take(t, both)
+	hold := locktest.Take(t, both)
 	ctx := hold.Context(t.Context())
 
 	inner, err := a.TryLock(ctx)
@@ -243,17 +244,17 @@ func TestAMemberIsReenteredUnderTheHold(t *testing.T) {
 	require.NoError(t, err, "one of its members is carried, the other one free")
 	require.NoError(t, hold.Unlock(t.Context()))
 
-	theirA, theirB, theirC := three(t, open(t, server.Addr()), name)
+	theirA, theirB, theirC := three(t, locktest.Open(t, server.Addr()), name)
 	require.NoError(t, inner.Err(), "each level has its own part")
-	requireBusy(t, theirA)
-	requireBusy(t, theirB)
+	locktest.RequireBusy(t, theirA)
+	locktest.RequireBusy(t, theirB)
 	require.NoError(t, inner.Unlock(t.Context()))
-	requireFree(t, theirA)
+	locktest.RequireFree(t, theirA)
 	require.NoError(t, again.Unlock(t.Context()))
-	requireFree(t, theirB)
-	requireFree(t, theirC)
+	locktest.RequireFree(t, theirB)
+	locktest.RequireFree(t, theirC)
 
-	outer := take(t, a)
+	outer := locktest.Take(t, a)
 	hold, err = both.TryLock(outer.Context(t.Context()))
 	require.NoError(t, err, "and the other way round")
 	require.NoError(t, hold.Unlock(t.Context()))
@@ -263,8 +264,8 @@ func TestAMemberIsReenteredUnderTheHold(t *testing.T) {
 
 func TestAHoldOfSeveralHasNoToken(t *testing.T) {
 	t.Parallel()
-	a, b, _ := three(t, open(t, redistest.Shared(t).Addr()), redistest.Name(t))
-	hold := take(t, multilock.Multi(a, b))
+	a, b, _ := three(t, locktest.Open(t, redistest.Shared(t).Addr()), redistest.Name(t))
+	hold := locktest.Take(t, multilock.Multi(a, b))
 	_, err := hold.Token(t.Context())
 	require.ErrorIs(t, err, lock.ErrInvalidArgument)
 	require.ErrorContains(t, err, a.Name())
@@ -277,13 +278,13 @@ func TestAHoldWarnsWhenAMemberDoes(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	name := redistest.Name(t)
-	near, far := open(t, server.Addr()), open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
-	hold := take(t, multilock.Multi(near.Lock(name+":a"), far.Lock(name+":b")))
+	near, far := locktest.Open(t, server.Addr()), locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+	hold := locktest.Take(t, multilock.Multi(near.Lock(name+":a"), far.Lock(name+":b")))
 	warning := hold.Expiring()
 	require.Equal(t, warning, hold.Expiring(), "it is one")
 
 	proxy.BlackHole()
-	ended(t, "the warning", warning)
+	locktest.Ended(t, "the warning", warning)
 	require.NoError(t, hold.Err())
 	proxy.Restore()
 	require.Eventually(t, func() bool {
@@ -304,9 +305,9 @@ func TestACancelledCallLeavesNothing(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	name := redistest.Name(t)
-	near, far := open(t, server.Addr()), open(t, proxy.Addr())
+	near, far := locktest.Open(t, server.Addr()), locktest.Open(t, proxy.Addr())
 	both := multilock.Multi(near.Lock(name+":a"), far.Lock(name+":b"))
-	requireFree(t, both)
+	locktest.RequireFree(t, both)
 	drop := proxy.DropReply(redistest.All(redistest.AnyScript(), redistest.Arg(name+":b")), 1, redistest.Silent())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	because := errors.New("because")
@@ -314,5 +315,5 @@ func TestACancelledCallLeavesNothing(t *testing.T) {
 	_, err := both.Lock(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, because)
-	nothingLeft(t, server.Client(t), name+":a", name+":b")
+	locktest.NothingLeft(t, server.Client(t), name+":a", name+":b")
 }

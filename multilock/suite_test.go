@@ -43,7 +43,7 @@ func silencable(servers []rueidis.ClientOption, of, mute func(clients []*rueidis
 	start := func(t testing.TB, of func([]*rueidisson.Client, string) lock.Locker, servers []rueidis.ClientOption, watchdog time.Duration) locktest.Process {
 		p := process{lock: of}
 		for _, option := range servers {
-			p.clients = append(p.clients, connected(t, option, rueidisson.WithWatchdogTimeout(watchdog)))
+			p.clients = append(p.clients, locktest.Connected(t, option, rueidisson.WithWatchdogTimeout(watchdog)))
 		}
 		return p
 	}

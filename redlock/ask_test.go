@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/redlock"
@@ -19,7 +20,7 @@ func TestRedLockIsAskedAndForced(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here, there := f.direct(rueidisson.WithWatchdogTimeout(9*time.Second)), f.through()
-	holds := []*lock.Hold{take(t, here.locks[0]), take(t, here.locks[1])}
+	holds := []*lock.Hold{locktest.Take(t, here.locks[0]), locktest.Take(t, here.locks[1])}
 	holder, err := there.red().Holder(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, lock.Holder{}, holder, "two are no quorum")
@@ -27,7 +28,7 @@ func TestRedLockIsAskedAndForced(t *testing.T) {
 		require.NoError(t, h.Unlock(t.Context()))
 	}
 
-	hold := take(t, here.red())
+	hold := locktest.Take(t, here.red())
 	f.heldOn(5, everyServer...)
 	holder, err = here.red().Holder(t.Context())
 	require.NoError(t, err)
@@ -47,9 +48,9 @@ func TestRedLockIsAskedAndForced(t *testing.T) {
 	require.True(t, forced)
 	thief := f.direct()
 	for _, i := range []int{2, 3, 4} {
-		take(t, thief.locks[i]) // it is free, and would else be asked for again
+		locktest.Take(t, thief.locks[i]) // it is free, and would else be asked for again
 	}
-	ended(t, "the end of the hold", hold.Lost())
+	locktest.Ended(t, "the end of the hold", hold.Lost())
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 
 	f.proxies[2].BlackHole()
@@ -72,7 +73,7 @@ func TestRedLockIsAskedAndForced(t *testing.T) {
 func TestRedLockForceUnlockEndsWithItsReturn(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
-	kept := take(t, f.direct().locks[0], lock.WithLease(time.Minute))
+	kept := locktest.Take(t, f.direct().locks[0], lock.WithLease(time.Minute))
 	raw := f.servers[0].Client(t)
 	redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "9")
 	held, err := f.through().red().With(redlock.WithMemberTimeout(100 * time.Millisecond)).ForceUnlock(t.Context())
@@ -81,6 +82,6 @@ func TestRedLockForceUnlockEndsWithItsReturn(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // for what was on its way
 	redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "0")
 	time.Sleep(3 * time.Second) // for as long as a request that is refused is sent again
-	require.Len(t, left(t, raw, f.name), 1)
+	require.Len(t, locktest.Left(t, raw, f.name), 1)
 	require.NoError(t, kept.Unlock(t.Context()))
 }

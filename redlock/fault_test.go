@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/redlock"
@@ -26,9 +27,9 @@ func TestALostReplyOfARedMemberChangesNothing(t *testing.T) {
 			f.name = redistest.Name(t)
 			// Every server is old enough after a second, and is asked.
 			guarded := f.through(rueidisson.WithWatchdogTimeout(9 * time.Second)).red(redlock.WithRestartGuard(time.Nanosecond))
-			require.NoError(t, take(t, guarded).Unlock(t.Context()))
+			require.NoError(t, locktest.Take(t, guarded).Unlock(t.Context()))
 			drop := f.proxies[1].DropReply(redScript(t, of, f.name), 1, opts...)
-			hold := take(t, guarded)
+			hold := locktest.Take(t, guarded)
 			f.heldOn(5, everyServer...)
 			require.NoError(t, hold.Err())
 			require.NoError(t, hold.Unlock(t.Context()), "%s %s", of, how)
@@ -56,14 +57,14 @@ func TestTheGuardCostsNoRoundTrip(t *testing.T) {
 	f := newFive(t)
 	// A member that is slow is not left out: there is one round.
 	guarded := f.through().red(redlock.WithRestartGuard(time.Nanosecond), redlock.WithMemberTimeout(soon))
-	hold := take(t, guarded) // it waits until three servers are a second old
+	hold := locktest.Take(t, guarded) // it waits until three servers are a second old
 	f.heldOn(5, everyServer...)
 	require.NoError(t, hold.Unlock(t.Context()))
 	f.heldOn(0, everyServer...) // a member whose answer came after the Unlock is released then
 	for _, p := range f.proxies {
 		p.ResetLog()
 	}
-	hold = take(t, guarded)
+	hold = locktest.Take(t, guarded)
 	f.heldOn(5, everyServer...)
 	for _, p := range f.proxies {
 		p.AwaitCount(t, redScript(t, "uptime", f.name), 1) // a member is held before it has said its age
@@ -87,7 +88,7 @@ func TestTheGuardCostsNoRoundTrip(t *testing.T) {
 		s.FlushScripts()
 		f.proxies[i].ResetLog()
 	}
-	hold = take(t, guarded)
+	hold = locktest.Take(t, guarded)
 	f.heldOn(5, everyServer...)
 	for _, p := range f.proxies {
 		acquired, asked := -1, -1
@@ -150,7 +151,7 @@ func TestAPausedHolderOfARedLockLearnsThatItHasLostIt(t *testing.T) {
 	child.Await("held")
 	f.heldOn(5, everyServer...)
 	child.Stop()
-	hold := take(t, f.direct().red())
+	hold := locktest.Take(t, f.direct().red())
 	taken := time.Now()
 	child.Cont()
 	stood, err := strconv.ParseInt(strings.TrimPrefix(child.Await("stood "), "stood "), 10, 64)
@@ -176,24 +177,24 @@ func TestTheACLOfTheDocsIsEnoughForARedLock(t *testing.T) {
 			InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 		})
 		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
+		t.Cleanup(func() { locktest.Close(c) })
 		admins, locks = append(admins, admin), append(locks, c.Lock("orders:1"))
 	}
 	red := redlock.New(locks...).With(redlock.WithRestartGuard(time.Nanosecond), redlock.WithMemberTimeout(soon))
-	require.NoError(t, take(t, red).Unlock(t.Context()))
+	require.NoError(t, locktest.Take(t, red).Unlock(t.Context()))
 	for _, admin := range admins {
 		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 		require.NoError(t, err)
 		require.Empty(t, denied)
 		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "orders", "-info").Build()).Error())
 	}
-	_, err := red.TryLock(bounded(t))
+	_, err := red.TryLock(locktest.Bounded(t))
 	require.ErrorContains(t, err, "WithRestartGuard", "what cannot be asked is no reason to trust")
 	require.NotErrorIs(t, err, lock.ErrNotAcquired)
 	for _, admin := range admins {
-		nothingLeft(t, admin, "orders:1")
+		locktest.NothingLeft(t, admin, "orders:1")
 	}
-	requireFree(t, red.With(redlock.WithRestartGuard(0)))
+	locktest.RequireFree(t, red.With(redlock.WithRestartGuard(0)))
 }
 
 // A server that does not tell its uptime is told apart from one that is young.
@@ -203,10 +204,10 @@ func TestAServerThatDoesNotTellItsUptimeIsNamed(t *testing.T) {
 	for range 3 {
 		c, err := rueidisson.New(redistest.Miniredis(t).ClientOption())
 		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
+		t.Cleanup(func() { locktest.Close(c) })
 		locks = append(locks, c.Lock("a"))
 	}
-	_, err := redlock.New(locks...).With(redlock.WithMemberTimeout(soon)).Lock(bounded(t))
+	_, err := redlock.New(locks...).With(redlock.WithMemberTimeout(soon)).Lock(locktest.Bounded(t))
 	require.ErrorContains(t, err, "WithRestartGuard")
-	requireFree(t, redlock.New(locks...).With(redlock.WithRestartGuard(0), redlock.WithMemberTimeout(soon)))
+	locktest.RequireFree(t, redlock.New(locks...).With(redlock.WithRestartGuard(0), redlock.WithMemberTimeout(soon)))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/redlock"
@@ -31,11 +32,11 @@ func TestAServerCountsNoSoonerThanItsTime(t *testing.T) {
 	starting.Wait()
 	var locks []lock.Locker
 	for i, s := range servers {
-		locks = append(locks, open(t, s.Addr()).Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
+		locks = append(locks, locktest.Open(t, s.Addr()).Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
 	}
 	red := redlock.New(locks...).With(redlock.WithRestartGuard(guard), redlock.WithMemberTimeout(soon))
 	for {
-		hold, err := red.TryLock(bounded(t))
+		hold, err := red.TryLock(locktest.Bounded(t))
 		if err != nil {
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			continue
@@ -52,11 +53,11 @@ func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
 	logged := make(logLines, 100)
 	var locks []lock.Locker
 	for i := range 3 {
-		c := open(t, redistest.Start(t).Addr(), rueidisson.WithLogger(slog.New(slog.NewTextHandler(logged, nil))))
+		c := locktest.Open(t, redistest.Start(t).Addr(), rueidisson.WithLogger(slog.New(slog.NewTextHandler(logged, nil))))
 		locks = append(locks, c.Lock(fmt.Sprintf("%s:%d", redistest.Name(t), i)))
 	}
 	red := redlock.New(locks...).With(redlock.WithMemberTimeout(soon))
-	ctx, cancel := context.WithCancel(bounded(t))
+	ctx, cancel := context.WithCancel(locktest.Bounded(t))
 	defer cancel()
 	failed := make(chan error, 1)
 	go func() { // ends with ctx
@@ -70,7 +71,7 @@ func TestRedLockSaysThatServersHaveJustStarted(t *testing.T) {
 	require.NotErrorIs(t, err, lock.ErrNotAcquired, "nobody holds it")
 	restarted := new(*redlock.RestartedError)
 	require.ErrorAs(t, err, restarted)
-	_, err = red.TryLock(bounded(t))
+	_, err = red.TryLock(locktest.Bounded(t))
 	require.ErrorAs(t, err, restarted)
 	require.Len(t, logged, 3)
 	for range 3 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/redlock"
 )
 
@@ -19,9 +20,9 @@ func TestARedLockOfFairLocks(t *testing.T) {
 		return p.red()
 	}
 	here, there := fair(), fair()
-	hold := take(t, here)
-	requireBusy(t, there)
+	hold := locktest.Take(t, here)
+	locktest.RequireBusy(t, there)
 	require.NoError(t, hold.Unlock(t.Context()))
-	require.NoError(t, take(t, there).Unlock(t.Context()))
+	require.NoError(t, locktest.Take(t, there).Unlock(t.Context()))
 	f.heldOn(0, everyServer...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -65,7 +66,7 @@ type fleet struct {
 func (f *five) process(addrs []string, opts ...rueidisson.Option) *fleet {
 	all := &fleet{}
 	for _, addr := range addrs {
-		c := open(f.t, addr, opts...)
+		c := locktest.Open(f.t, addr, opts...)
 		all.clients, all.locks = append(all.clients, c), append(all.locks, c.Lock(f.name))
 	}
 	return all
@@ -96,7 +97,7 @@ func (f *five) heldOn(n int, servers ...int) {
 	redistest.Eventually(f.t, func() bool {
 		have = 0
 		for _, raw := range all {
-			have += len(left(f.t, raw, f.name))
+			have += len(locktest.Left(f.t, raw, f.name))
 		}
 		return have == n
 	}, soon, 5*time.Millisecond, "%d of %d", n, len(servers))
@@ -108,20 +109,20 @@ func TestAllMembersJoinAHoldAndGoBack(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here, there := f.direct(), f.direct()
-	hold := take(t, here.red())
+	hold := locktest.Take(t, here.red())
 	f.heldOn(5, everyServer...)
-	requireBusy(t, there.red())
+	locktest.RequireBusy(t, there.red())
 	require.NoError(t, hold.Unlock(t.Context()))
 	f.heldOn(0, everyServer...)
-	requireFree(t, there.red())
+	locktest.RequireFree(t, there.red())
 }
 
 func TestAQuorumIsEnoughAndOneLessIsNot(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here, there := f.direct(), f.direct()
-	others := []*lock.Hold{take(t, there.locks[1]), take(t, there.locks[4])}
-	hold := take(t, here.red())
+	others := []*lock.Hold{locktest.Take(t, there.locks[1]), locktest.Take(t, there.locks[4])}
+	hold := locktest.Take(t, here.red())
 	f.heldOn(5, everyServer...)
 
 	_, err := here.locks[0].TryLock(hold.Context(t.Context()))
@@ -130,7 +131,7 @@ func TestAQuorumIsEnoughAndOneLessIsNot(t *testing.T) {
 	require.ErrorIs(t, err, lock.ErrNotAcquired, "one that is not is not")
 	require.NoError(t, hold.Unlock(t.Context()))
 
-	others = append(others, take(t, there.locks[2]))
+	others = append(others, locktest.Take(t, there.locks[2]))
 	_, err = here.red().TryLock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	for _, o := range others {
@@ -142,11 +143,11 @@ func TestAMemberThatIsFreedLaterJoins(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here, there := f.direct(), f.direct()
-	other := take(t, there.locks[3])
-	hold := take(t, here.red())
+	other := locktest.Take(t, there.locks[3])
+	hold := locktest.Take(t, here.red())
 	require.NoError(t, other.Unlock(t.Context()))
 	redistest.Eventually(t, func() bool {
-		owners := left(t, f.raw(3), f.name)
+		owners := locktest.Left(t, f.raw(3), f.name)
 		return len(owners) == 1 && strings.HasPrefix(owners[0], here.clients[3].ID())
 	}, soon, 20*time.Millisecond)
 	require.NoError(t, hold.Unlock(t.Context()))
@@ -161,15 +162,15 @@ func TestALateGrantJoinsOrGoesBack(t *testing.T) {
 			t.Parallel()
 			f := newFive(t)
 			here := f.through()
-			requireFree(t, here.red())
+			locktest.RequireFree(t, here.red())
 			late := f.proxies[2].HoldRequest(script(t, "acquire", f.name))
-			hold := take(t, here.red())
+			hold := locktest.Take(t, here.red())
 			late.Await(t)
 			if over {
 				require.NoError(t, hold.Unlock(t.Context()))
 				late.Release()
 				f.heldOn(0, everyServer...)
-				requireFree(t, here.red())
+				locktest.RequireFree(t, here.red())
 				return
 			}
 			f.heldOn(4, everyServer...)
@@ -239,23 +240,23 @@ func TestAMinorityMayFail(t *testing.T) {
 			all := minorities()
 			for n := range redistest.Count(t, 1, len(all)) {
 				out := all[(n*7+3)%len(all)] // every one of them in a soak
-				hold := take(t, here.red())
+				hold := locktest.Take(t, here.red())
 				f.heldOn(5, everyServer...)
 				for _, i := range out {
 					of.fail(f, i)
 				}
-				_, err := there.red().TryLock(bounded(t))
+				_, err := there.red().TryLock(locktest.Bounded(t))
 				require.Error(t, err, "%v", out)
 				<-time.After(watchdog + watchdog/4) // the leases of those that have failed are over
 				require.NoError(t, hold.Err(), "%v", out)
-				_, err = there.red().TryLock(bounded(t))
+				_, err = there.red().TryLock(locktest.Bounded(t))
 				require.Error(t, err, "%v", out)
 				if !of.gone {
 					f.heldOn(5, everyServer...) // those that forgot it are asked again
 				}
 				require.NoError(t, hold.Unlock(t.Context()), "%v", out)
 				f.heldOn(0, rest(out)...)
-				second, err := there.red().Lock(bounded(t))
+				second, err := there.red().Lock(locktest.Bounded(t))
 				require.NoError(t, err, "%v", out)
 				require.NoError(t, second.Unlock(t.Context()))
 				for _, i := range out {
@@ -271,16 +272,16 @@ func TestAQuorumThatIsLostEndsTheHoldBeforeAnotherHasIt(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here, there := f.through(rueidisson.WithWatchdogTimeout(3*time.Second)), f.direct()
-	hold := take(t, here.red())
+	hold := locktest.Take(t, here.red())
 	f.heldOn(5, everyServer...)
 	work := hold.Context(t.Context())
 	for _, i := range []int{0, 2, 4} {
 		f.proxies[i].BlackHole()
 	}
-	trusted := lastTrust(hold, work)
-	second := take(t, there.red())
+	trusted := locktest.LastTrust(hold, work)
+	second := locktest.Take(t, there.red())
 	taken := time.Now()
-	ended(t, "the end of the hold", work.Done())
+	locktest.Ended(t, "the end of the hold", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.True(t, trusted().Before(taken), "two had it")
 	f.heldOn(5, everyServer...) // what was left of the first is given back, and joins the second
@@ -301,7 +302,7 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 			here, there := f.through(), f.direct(logged)
 			f.servers[3].Kill()
 			f.servers[4].Kill()
-			hold := take(t, here.red())
+			hold := locktest.Take(t, here.red())
 			f.heldOn(3, 0, 1, 2)
 			for _, i := range []int{2, 3, 4} {
 				f.proxies[i].BlackHole() // so that the holder does not find those that are missing first
@@ -311,12 +312,12 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 				f.servers[i].Restart()
 			}
 			if !guarded {
-				second := take(t, there.red())
+				second := locktest.Take(t, there.red())
 				require.NoError(t, hold.Err())
 				require.NoError(t, second.Err(), "both hold it: this is what the guard is for")
 				return
 			}
-			_, err := redlock.New(there.locks...).With(redlock.WithMemberTimeout(soon)).TryLock(bounded(t))
+			_, err := redlock.New(there.locks...).With(redlock.WithMemberTimeout(soon)).TryLock(locktest.Bounded(t))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			var restarted *redlock.RestartedError
 			require.ErrorAs(t, err, &restarted)
@@ -333,7 +334,7 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 			_ = hold.Unlock(t.Context()) // what the third does not answer
 
 			// A wait goes on until enough of them count.
-			second := take(t, redlock.New(there.locks...).With(redlock.WithRestartGuard(3*time.Second)))
+			second := locktest.Take(t, redlock.New(there.locks...).With(redlock.WithRestartGuard(3*time.Second)))
 			require.GreaterOrEqual(t, len(upFor(t, f, 3)), 3, "a quorum counts by now")
 			require.NoError(t, second.Unlock(t.Context()))
 		})
@@ -390,7 +391,7 @@ func TestRedExcludesWhileMembersFail(t *testing.T) {
 		for range 2 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					err := lock.Do(bounded(t), l, func(context.Context) error {
+					err := lock.Do(locktest.Bounded(t), l, func(context.Context) error {
 						mu.Lock()
 						inside++
 						alone := inside == 1
@@ -428,7 +429,7 @@ func TestRedExcludesWhileMembersFail(t *testing.T) {
 func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	one, two, third := open(t, proxy.Addr()), open(t, proxy.Addr()), open(t, proxy.Addr())
+	one, two, third := locktest.Open(t, proxy.Addr()), locktest.Open(t, proxy.Addr()), locktest.Open(t, proxy.Addr())
 	good := []lock.Locker{one.Lock("a"), two.Lock("a"), third.Lock("a")}
 	for name, of := range map[string]struct {
 		lock *redlock.Lock
@@ -446,7 +447,7 @@ func TestARedLockThatCannotBeUsedIsRefused(t *testing.T) {
 		"a member timeout of 0":  {redlock.New(good...).With(redlock.WithMemberTimeout(0)), nil, "member timeout"},
 		"a negative guard":       {redlock.New(good...).With(redlock.WithRestartGuard(-1)), nil, "guard"},
 		"a nil option":           {redlock.New(good...).With(nil), nil, "nil option"},
-		"a user's own, and good": {redlock.New(append(good, stranger{})...), nil, "stranger"},
+		"a user's own, and good": {redlock.New(append(good, locktest.Stranger{})...), nil, "Stranger"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy.ResetLog()
@@ -465,15 +466,15 @@ func TestMembersThatDoNotAnswerAreNamed(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	here := f.through(rueidisson.WithWatchdogTimeout(4 * time.Second))
-	requireFree(t, here.red())
+	locktest.RequireFree(t, here.red())
 	for _, i := range []int{0, 1, 2} {
 		f.proxies[i].BlackHole()
 	}
-	_, err := here.red().TryLock(bounded(t))
+	_, err := here.red().TryLock(locktest.Bounded(t))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lock.ErrNotAcquired)
 	require.ErrorContains(t, err, "of 5")
-	_, err = here.red().Lock(bounded(t))
+	_, err = here.red().Lock(locktest.Bounded(t))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	f.heldOn(0, 3, 4)
@@ -484,7 +485,7 @@ func TestMembersThatDoNotAnswerAreNamed(t *testing.T) {
 	for _, i := range []int{0, 1, 2} {
 		f.proxies[i].Restore()
 	}
-	require.NoError(t, take(t, here.red()).Unlock(t.Context()))
+	require.NoError(t, locktest.Take(t, here.red()).Unlock(t.Context()))
 	f.heldOn(0, everyServer...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -26,13 +27,13 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	l := c.RWLock("orders:1")
-	other := open(t, server.Addr()).RWLock("orders:1")
+	other := locktest.Open(t, server.Addr()).RWLock("orders:1")
 
-	read := take(t, l.Read())
+	read := locktest.Take(t, l.Read())
 	require.NoError(t, read.Extend(t.Context(), time.Second))
-	take(t, other.Read(), lock.WithLease(20*time.Second))
+	locktest.Take(t, other.Read(), lock.WithLease(20*time.Second))
 	owner := another(t, l)
 	require.NoError(t, admin.Do(t.Context(), admin.B().Del().Key("{orders:1}:"+owner+":rwlock_timeout:1").Build()).Error())
 	got := make(chan *lock.Hold, 1)
@@ -42,21 +43,21 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		got <- hold
 	}()
 	time.Sleep(1500 * time.Millisecond)
-	unlock(t, read)
+	locktest.Unlock(t, read)
 	write := <-got
 	_, err = other.Read().TryLock(t.Context(), lock.WithWait(10*time.Millisecond)) // it notes itself
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	nested, err := under(t, l.Read(), write)
 	require.NoError(t, err)
-	unlock(t, write)
+	locktest.Unlock(t, write)
 	_, err = l.Readers(t.Context())
 	require.NoError(t, err)
-	unlock(t, nested)
-	hold := take(t, l.Write())
+	locktest.Unlock(t, nested)
+	hold := locktest.Take(t, l.Write())
 	_, err = other.Read().TryLock(t.Context(), lock.WithWait(10*time.Millisecond))
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
-	unlock(t, hold)
-	again := take(t, other.Read())
+	locktest.Unlock(t, hold)
+	again := locktest.Take(t, other.Read())
 	_, err = l.Write().TryLock(t.Context(), lock.WithWait(50*time.Millisecond)) // it takes its claim back
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	_, err = l.Read().ForceUnlock(t.Context())

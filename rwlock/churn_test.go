@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -33,7 +34,7 @@ func TestWaitsThatEndAtAnyMomentLeaveNothing(t *testing.T) {
 		if p == 0 {
 			opts = append(opts, rwlock.WithReaderPreference())
 		}
-		locks = append(locks, open(t, addr, rueidisson.WithHandover(8, 2*time.Millisecond)).RWLock(name, opts...))
+		locks = append(locks, locktest.Open(t, addr, rueidisson.WithHandover(8, 2*time.Millisecond)).RWLock(name, opts...))
 	}
 	end := time.Now().Add(span)
 	// On a machine that is busy with other tests few get in within such waits: it goes on until each was seen.
@@ -101,6 +102,6 @@ func TestWaitsThatEndAtAnyMomentLeaveNothing(t *testing.T) {
 	for _, n := range []*atomic.Int64{&reads, &writes, &left} {
 		require.Positive(t, n.Load())
 	}
-	unlock(t, take(t, locks[0].Write()))
-	unlock(t, take(t, locks[1].Read()))
+	locktest.Unlock(t, locktest.Take(t, locks[0].Write()))
+	locktest.Unlock(t, locktest.Take(t, locks[1].Read()))
 }

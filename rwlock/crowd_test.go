@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -74,8 +75,8 @@ func TestTenThousandGoroutines(t *testing.T) {
 			goroutines := redistest.Count(t, of.everyday, 10_000)
 			server := redistest.Shared(t)
 			name := redistest.Name(t)
-			of := [3]*rwlock.Lock{open(t, server.Addr(), opts...).RWLock(name)}
-			of[1], of[2] = of[0], open(t, server.Addr(), opts...).RWLock(name) // as another process
+			of := [3]*rwlock.Lock{locktest.Open(t, server.Addr(), opts...).RWLock(name)}
+			of[1], of[2] = of[0], locktest.Open(t, server.Addr(), opts...).RWLock(name) // as another process
 			ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 			defer cancel()
 			var in inside
@@ -94,8 +95,8 @@ func TestACloseAmongReadersAndWriters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	for range 5 {
-		c := open(t, server.Addr())
-		l, other := c.RWLock(redistest.Name(t)), open(t, server.Addr())
+		c := locktest.Open(t, server.Addr())
+		l, other := c.RWLock(redistest.Name(t)), locktest.Open(t, server.Addr())
 		var in inside
 		done := make(chan (<-chan error), 1)
 		go func() { // ends with the close
@@ -144,5 +145,5 @@ func requireFree(t *testing.T, server *redistest.Server, l *rwlock.Lock) {
 		require.NoError(t, err)
 		return n == 0
 	}, 20*time.Second, 5*time.Millisecond, "it is left behind") // before the lease ends by itself
-	unlock(t, take(t, l.Write()))
+	locktest.Unlock(t, locktest.Take(t, l.Write()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -21,7 +22,7 @@ func TestHoldsOverAFailover(t *testing.T) {
 	other := openCluster(t, cluster)
 	tag := "{" + redistest.Name(t) + "}"
 	read, write := c.RWLock(tag+"read"), c.RWLock(tag+"write")
-	kept := map[string]*lock.Hold{"read": take(t, read.Read()), "write": take(t, write.Write())}
+	kept := map[string]*lock.Hold{"read": locktest.Take(t, read.Read()), "write": locktest.Take(t, write.Write())}
 	redistest.Eventually(t, func() bool { // they have been replicated
 		replica := cluster.Replica(tag).Client(t)
 		defer replica.Close()
@@ -36,10 +37,10 @@ func TestHoldsOverAFailover(t *testing.T) {
 		require.Eventually(t, func() bool { return hold.Extend(t.Context(), time.Minute) == nil }, redistest.Soon, 50*time.Millisecond, side)
 		require.NoError(t, hold.Err(), side)
 	}
-	requireBusy(t, other.RWLock(tag+"read").Write())
-	requireBusy(t, other.RWLock(tag+"write").Read())
+	locktest.RequireBusy(t, other.RWLock(tag+"read").Write())
+	locktest.RequireBusy(t, other.RWLock(tag+"write").Read())
 	for _, hold := range kept {
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 	old.Restart()
 	cluster.AwaitComplete(t)
@@ -48,7 +49,7 @@ func TestHoldsOverAFailover(t *testing.T) {
 	replica.Pause()
 	cut := master.Client(t) // else the holds would wait in the replica's socket
 	require.NoError(t, cut.Do(t.Context(), cut.B().ClientKill().TypeReplica().Build()).Error())
-	forgotten := map[string]*lock.Hold{"read": take(t, read.Read()), "write": take(t, write.Write())}
+	forgotten := map[string]*lock.Hold{"read": locktest.Take(t, read.Read()), "write": locktest.Take(t, write.Write())}
 	master.Kill()
 	replica.Resume()
 	cluster.AwaitMaster(t, tag, master.Addr())
@@ -58,6 +59,6 @@ func TestHoldsOverAFailover(t *testing.T) {
 		require.ErrorIs(t, context.Cause(work), lock.ErrLost, side)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost, side)
 	}
-	unlock(t, take(t, other.RWLock(tag+"read").Write()))
-	unlock(t, take(t, other.RWLock(tag+"write").Read()))
+	locktest.Unlock(t, locktest.Take(t, other.RWLock(tag+"read").Write()))
+	locktest.Unlock(t, locktest.Take(t, other.RWLock(tag+"write").Read()))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -31,8 +32,8 @@ func newFaulty(t *testing.T, opts ...rueidisson.Option) *faulty {
 	t.Helper()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	client := open(t, proxy.Addr(), append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(9 * time.Second)}, opts...)...)
-	return &faulty{t, proxy, client.RWLock(name), server.Client(t), open(t, server.Addr()).RWLock(name)}
+	client := locktest.Open(t, proxy.Addr(), append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(9 * time.Second)}, opts...)...)
+	return &faulty{t, proxy, client.RWLock(name), server.Client(t), locktest.Open(t, server.Addr()).RWLock(name)}
 }
 
 func (f *faulty) script(name string) redistest.Match {
@@ -76,11 +77,11 @@ func TestALostReplyToAcquireLeavesOneHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
 				drop := f.proxy.DropReply(f.script(of.acquire), 1, how...)
-				hold := take(t, of.side(f.lock))
+				hold := locktest.Take(t, of.side(f.lock))
 				drop.Await(t)
-				requireBusy(t, f.other.Write())
+				locktest.RequireBusy(t, f.other.Write())
 				lost := f.proxy.DropReply(f.script("bury"), 1, how...)
-				unlock(t, hold)
+				locktest.Unlock(t, hold)
 				lost.Await(t)
 				f.free()
 			})
@@ -93,9 +94,9 @@ func TestALostReplyToReleaseIsNoLoss(t *testing.T) {
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-				hold := take(t, of.side(f.lock))
+				hold := locktest.Take(t, of.side(f.lock))
 				drop := f.proxy.DropReply(f.script(of.release), 1, how...)
-				unlock(t, hold)
+				locktest.Unlock(t, hold)
 				drop.Await(t)
 				f.free()
 			})
@@ -108,12 +109,12 @@ func TestALostReplyToRenewalKeepsTheHold(t *testing.T) {
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-				hold := take(t, of.side(f.lock))
+				hold := locktest.Take(t, of.side(f.lock))
 				drop := f.proxy.DropReply(f.script(of.renew), 1, how...)
 				drop.Await(t)
 				f.proxy.AwaitCount(t, f.script(of.renew), 4) // the lost one, its retry, and two periods more
 				require.NoError(t, hold.Err())
-				unlock(t, hold)
+				locktest.Unlock(t, hold)
 				f.free()
 			})
 		})
@@ -122,16 +123,16 @@ func TestALostReplyToRenewalKeepsTheHold(t *testing.T) {
 
 func TestALostReplyToADowngradeKeepsTheReader(t *testing.T) {
 	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-		write := take(t, f.lock.Write())
+		write := locktest.Take(t, f.lock.Write())
 		read, err := under(t, f.lock.Read(), write)
 		require.NoError(t, err)
 		drop := f.proxy.DropReply(f.script("downgrade"), 1, how...)
-		unlock(t, write)
+		locktest.Unlock(t, write)
 		drop.Await(t)
 		require.NoError(t, read.Err())
-		requireBusy(t, f.other.Write())
-		unlock(t, take(t, f.other.Read()))
-		unlock(t, read)
+		locktest.RequireBusy(t, f.other.Write())
+		locktest.Unlock(t, locktest.Take(t, f.other.Read()))
+		locktest.Unlock(t, read)
 		f.free()
 	})
 }
@@ -141,13 +142,13 @@ func TestALostReplyToADowngradeKeepsTheReader(t *testing.T) {
 func TestADowngradeThatIsNotAnsweredLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, rueidisson.WithWatchdogTimeout(5*time.Minute)) // a renewal would find the write hold gone
-	write := take(t, f.lock.Write())
+	write := locktest.Take(t, f.lock.Write())
 	read, err := under(t, f.lock.Read(), write)
 	require.NoError(t, err)
 	f.proxy.DropReply(f.script("downgrade"), 4)
 	require.ErrorIs(t, write.Unlock(t.Context()), lock.ErrOutcomeUnknown)
 	require.NoError(t, read.Err())
-	requireBusy(t, f.other.Write())
+	locktest.RequireBusy(t, f.other.Write())
 	require.NoError(t, read.Unlock(t.Context()), "the server has done it")
 	f.free()
 }
@@ -163,18 +164,18 @@ func TestADowngradeThatIsRefusedKeepsTheWriter(t *testing.T) {
 	do("ACL", "SETUSER", "u", "on", ">p", "~*", "&*", "+@all")
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "u", Password: "p", DisableCache: true, ForceSingleClient: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
-	l, other := c.RWLock("x"), open(t, server.Addr()).RWLock("x")
-	write := take(t, l.Write())
+	t.Cleanup(func() { locktest.Close(c) })
+	l, other := c.RWLock("x"), locktest.Open(t, server.Addr()).RWLock("x")
+	write := locktest.Take(t, l.Write())
 	read, err := under(t, l.Read(), write)
 	require.NoError(t, err)
 	do("ACL", "SETUSER", "u", "-hdel")
 	require.ErrorContains(t, write.Unlock(t.Context()), "run this command")
 	require.NoError(t, read.Err())
-	requireBusy(t, other.Read())
+	locktest.RequireBusy(t, other.Read())
 	do("ACL", "SETUSER", "u", "+hdel")
-	unlock(t, read)
-	unlock(t, take(t, other.Write()))
+	locktest.Unlock(t, read)
+	locktest.Unlock(t, locktest.Take(t, other.Write()))
 }
 
 func TestAnAcquireThatArrivesAfterItsUnlockTakesNothing(t *testing.T) {
@@ -184,9 +185,9 @@ func TestAnAcquireThatArrivesAfterItsUnlockTakesNothing(t *testing.T) {
 			t.Parallel()
 			f := newFaulty(t)
 			late := f.proxy.HoldRequest(f.script(of.acquire))
-			hold := take(t, of.side(f.lock)) // by a second send, on another connection
+			hold := locktest.Take(t, of.side(f.lock)) // by a second send, on another connection
 			late.Await(t)
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			f.free()
 			late.Release()
 			locked, err := f.lock.Locked(t.Context())
@@ -207,8 +208,8 @@ func TestAHoldEndsBeforeItsKeysWhenTheServerFallsSilent(t *testing.T) {
 				t.Parallel()
 				server, key := redistest.Shared(t), redistest.Name(t)
 				direct, proxy := server.Client(t), redistest.NewProxy(t, server.Addr())
-				l := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(4*time.Second)).RWLock(key)
-				hold := take(t, of.side(l), opts...)
+				l := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(4*time.Second)).RWLock(key)
+				hold := locktest.Take(t, of.side(l), opts...)
 				work := hold.Context(t.Context())
 				if lease == "long" {
 					proxy.AwaitCount(t, redistest.MatchScript(body(t, of.renew)), 2)
@@ -238,8 +239,8 @@ func TestAReaderIsNotTrustedPastWhatAnotherLibraryLeavesOfTheName(t *testing.T) 
 	server, key := redistest.Shared(t), redistest.Name(t)
 	direct, proxy := server.Client(t), redistest.NewProxy(t, server.Addr())
 	const theirs = 4 * time.Second // the watchdog timeout of both
-	l := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(theirs)).RWLock(key)
-	hold := take(t, l.Read(), lock.WithLease(time.Minute))
+	l := locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(theirs)).RWLock(key)
+	hold := locktest.Take(t, l.Read(), lock.WithLease(time.Minute))
 	proxy.BlackHole()
 	at := time.Now()
 	require.NoError(t, direct.Do(t.Context(), direct.B().Pexpire().Key(key).Milliseconds(theirs.Milliseconds()).Build()).Error())
@@ -284,10 +285,10 @@ func TestAPausedProcessFindsItsHoldLost(t *testing.T) {
 			server, name := redistest.Shared(t), redistest.Name(t)
 			child := redistest.StartChild(t, "spinner", "SPIN_ADDR="+server.Addr(), "SPIN_NAME="+name, "SPIN_SIDE="+side)
 			child.Await("held")
-			second := open(t, server.Addr()).RWLock(name)
+			second := locktest.Open(t, server.Addr()).RWLock(name)
 			child.Stop()
 			stopped := time.Now()
-			taken := take(t, second.Write())
+			taken := locktest.Take(t, second.Write())
 			child.Cont()
 			last, err := strconv.ParseInt(strings.TrimPrefix(child.Await("ended: "), "ended: "), 10, 64)
 			require.NoError(t, err)
@@ -295,8 +296,8 @@ func TestAPausedProcessFindsItsHoldLost(t *testing.T) {
 			child.Send("unlock")
 			require.Contains(t, child.Await("unlocked: "), lock.ErrLost.Error())
 			require.NoError(t, taken.Err())
-			requireBusy(t, second.Read())
-			unlock(t, taken)
+			locktest.RequireBusy(t, second.Read())
+			locktest.Unlock(t, taken)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -20,7 +21,7 @@ func openCluster(t testing.TB, cluster *redistest.Cluster, opts ...rueidisson.Op
 	t.Helper()
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, opts...)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
+	t.Cleanup(func() { locktest.Close(c) })
 	return c
 }
 
@@ -41,9 +42,9 @@ func TestASlotMovesUnderReadersAndWriters(t *testing.T) {
 		if i%2 == 1 {
 			side = holder.RWLock(name).Write()
 		}
-		names, holds[name] = append(names, name), take(t, side)
+		names, holds[name] = append(names, name), locktest.Take(t, side)
 	}
-	long := take(t, holder.RWLock(tag+"long").Read(), lock.WithLease(time.Minute))
+	long := locktest.Take(t, holder.RWLock(tag+"long").Read(), lock.WithLease(time.Minute))
 
 	moves := cluster.StartMigration(t, tag)
 	moves.Move(t, names[0], names[1], names[2], tag+"long") // their readers' keys stay behind
@@ -57,14 +58,14 @@ func TestASlotMovesUnderReadersAndWriters(t *testing.T) {
 	}
 	require.ErrorContains(t, holds[names[2]].Unlock(t.Context()), "the slot is on the move")
 	moves.Finish(t)
-	unlock(t, take(t, other.RWLock(names[2]).Write())) // as soon as it was given back
+	locktest.Unlock(t, locktest.Take(t, other.RWLock(names[2]).Write())) // as soon as it was given back
 	delete(holds, names[2])
 	for _, hold := range holds {
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
-	unlock(t, long)
+	locktest.Unlock(t, long)
 	for _, name := range names {
-		unlock(t, take(t, other.RWLock(name).Write()))
+		locktest.Unlock(t, locktest.Take(t, other.RWLock(name).Write()))
 	}
 }
 
@@ -81,7 +82,7 @@ func TestASideIsTakenAwayWhileItsSlotMoves(t *testing.T) {
 	holds := map[string]*lock.Hold{}
 	for kind, side := range sides {
 		for _, where := range []string{"moved", "stays"} {
-			holds[tag+kind+where] = take(t, side(holder, tag+kind+where))
+			holds[tag+kind+where] = locktest.Take(t, side(holder, tag+kind+where))
 		}
 	}
 	moves := cluster.StartMigration(t, tag)
@@ -98,7 +99,7 @@ func TestASideIsTakenAwayWhileItsSlotMoves(t *testing.T) {
 	}
 	moves.Finish(t)
 	for name, hold := range holds {
-		unlock(t, take(t, other.RWLock(name).Write()))
+		locktest.Unlock(t, locktest.Take(t, other.RWLock(name).Write()))
 		<-hold.Lost()
 		require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost, name)
 	}
@@ -115,8 +116,8 @@ func TestReadersAndWritersOnACluster(t *testing.T) {
 			for _, of := range []struct{ first, second *rwlock.Side }{
 				{here.Read(), there.Write()}, {here.Write(), there.Read()}, {here.Write(), there.Write()},
 			} {
-				hold := take(t, of.first)
-				requireBusy(t, of.second)
+				hold := locktest.Take(t, of.first)
+				locktest.RequireBusy(t, of.second)
 				got := make(chan *lock.Hold, 1)
 				began := time.Now()
 				go func() { // ends with the hold
@@ -125,8 +126,8 @@ func TestReadersAndWritersOnACluster(t *testing.T) {
 					got <- next
 				}()
 				require.Eventually(t, func() bool { n, err := here.Waiting(t.Context()); return err == nil && n > 0 }, redistest.Soon, time.Millisecond)
-				unlock(t, hold)
-				unlock(t, <-got)
+				locktest.Unlock(t, hold)
+				locktest.Unlock(t, <-got)
 				longest = max(longest, time.Since(began))
 			}
 			return longest

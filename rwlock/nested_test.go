@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -19,7 +20,7 @@ import (
 func pair(t testing.TB, opts ...rueidisson.Option) (here, there *rwlock.Lock) {
 	t.Helper()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	return open(t, addr, opts...).RWLock(name), open(t, addr, opts...).RWLock(name)
+	return locktest.Open(t, addr, opts...).RWLock(name), locktest.Open(t, addr, opts...).RWLock(name)
 }
 
 // under takes a side under the context of holds, the outermost first.
@@ -36,12 +37,12 @@ func under(t testing.TB, side *rwlock.Side, holds ...*lock.Hold) (*lock.Hold, er
 func TestManyReadAtOnceAndNobodyWrites(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	holds := []*lock.Hold{take(t, here.Read()), take(t, here.Read()), take(t, there.Read()), take(t, there.Read(), lock.WithLease(time.Minute))}
+	holds := []*lock.Hold{locktest.Take(t, here.Read()), locktest.Take(t, here.Read()), locktest.Take(t, there.Read()), locktest.Take(t, there.Read(), lock.WithLease(time.Minute))}
 	for range 20 {
-		holds = append(holds, take(t, here.Read()))
+		holds = append(holds, locktest.Take(t, here.Read()))
 	}
-	requireBusy(t, here.Write())
-	requireBusy(t, there.Write())
+	locktest.RequireBusy(t, here.Write())
+	locktest.RequireBusy(t, there.Write())
 	readers, err := there.Readers(t.Context())
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(readers), 3, "a fixed lease has one of its own")
@@ -52,20 +53,20 @@ func TestManyReadAtOnceAndNobodyWrites(t *testing.T) {
 		require.LessOrEqual(t, r.Remaining, 30*time.Second, "in steps of the watchdog timeout")
 	}
 	for _, h := range holds {
-		unlock(t, h)
+		locktest.Unlock(t, h)
 	}
 	locked, err := here.Locked(t.Context())
 	require.NoError(t, err)
 	require.False(t, locked)
-	unlock(t, take(t, there.Write()))
+	locktest.Unlock(t, locktest.Take(t, there.Write()))
 }
 
 func TestAWriterIsAlone(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	hold := take(t, here.Write())
+	hold := locktest.Take(t, here.Write())
 	for _, side := range []*rwlock.Side{here.Read(), here.Write(), there.Read(), there.Write()} {
-		requireBusy(t, side)
+		locktest.RequireBusy(t, side)
 	}
 	writer, err := there.Writer(t.Context())
 	require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestAWriterIsAlone(t *testing.T) {
 	readers, err := there.Readers(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, readers)
-	unlock(t, hold)
+	locktest.Unlock(t, hold)
 	writer, err = here.Writer(t.Context())
 	require.NoError(t, err)
 	require.False(t, writer.Held())
@@ -87,45 +88,45 @@ func TestAWriterIsAlone(t *testing.T) {
 func TestAReadHoldUnderAWriteHoldTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
-	requireBusy(t, there.Read())
-	unlock(t, write)
+	locktest.RequireBusy(t, there.Read())
+	locktest.Unlock(t, write)
 	require.NoError(t, read.Err())
 	require.ErrorIs(t, write.Err(), lock.ErrReleased)
-	requireBusy(t, there.Write())
-	requireBusy(t, here.Write())
-	other := take(t, there.Read())
+	locktest.RequireBusy(t, there.Write())
+	locktest.RequireBusy(t, here.Write())
+	other := locktest.Take(t, there.Read())
 	writer, err := there.Writer(t.Context())
 	require.NoError(t, err)
 	require.False(t, writer.Held())
-	unlock(t, read)
-	requireBusy(t, here.Write())
-	unlock(t, other)
-	unlock(t, take(t, here.Write()))
+	locktest.Unlock(t, read)
+	locktest.RequireBusy(t, here.Write())
+	locktest.Unlock(t, other)
+	locktest.Unlock(t, locktest.Take(t, here.Write()))
 }
 
 func TestAReadHoldUnderAWriteHoldMayGoFirst(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
 	again, err := under(t, here.Read(), write, read)
 	require.NoError(t, err)
-	unlock(t, read)
-	unlock(t, again)
+	locktest.Unlock(t, read)
+	locktest.Unlock(t, again)
 	require.NoError(t, write.Err())
-	requireBusy(t, there.Read())
-	unlock(t, write)
-	unlock(t, take(t, there.Write()))
+	locktest.RequireBusy(t, there.Read())
+	locktest.Unlock(t, write)
+	locktest.Unlock(t, locktest.Take(t, there.Write()))
 }
 
 func TestADowngradeLetsAllWaitingReadersIn(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	var waiting sync.WaitGroup
 	for _, side := range []*rwlock.Side{here.Read(), here.Read(), there.Read(), there.Read()} {
 		waiting.Go(func() {
@@ -138,17 +139,17 @@ func TestADowngradeLetsAllWaitingReadersIn(t *testing.T) {
 	require.Eventually(t, func() bool { n, err := here.Waiting(t.Context()); return err == nil && n == 1 }, redistest.Soon, time.Millisecond)
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
-	unlock(t, write)
+	locktest.Unlock(t, write)
 	waiting.Wait() // the read hold stands all the time
 	require.NoError(t, read.Err())
-	requireBusy(t, there.Write())
-	unlock(t, read)
+	locktest.RequireBusy(t, there.Write())
+	locktest.Unlock(t, read)
 }
 
 func TestReadersOfTheProcessComeBehindItsWriter(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	got := make(chan *lock.Hold, 3)
 	for range cap(got) {
 		go func() { // ends with the hold
@@ -158,25 +159,25 @@ func TestReadersOfTheProcessComeBehindItsWriter(t *testing.T) {
 		}()
 	}
 	time.Sleep(50 * time.Millisecond) // so that they wait, all or some
-	unlock(t, write)
+	locktest.Unlock(t, write)
 	for range cap(got) {
 		hold := <-got
 		require.NotNil(t, hold)
-		defer unlock(t, hold)
+		defer locktest.Unlock(t, hold)
 	}
-	requireBusy(t, there.Write())
+	locktest.RequireBusy(t, there.Write())
 }
 
 func TestAWriterUnderAReadHoldIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	read := take(t, here.Read())
+	read := locktest.Take(t, here.Read())
 	_, err := under(t, here.Write(), read)
 	require.ErrorIs(t, err, rwlock.ErrUpgrade)
 	_, err = here.Write().Lock(read.Context(t.Context()))
 	require.ErrorIs(t, err, rwlock.ErrUpgrade)
 	require.NoError(t, read.Err())
-	unlock(t, read)
+	locktest.Unlock(t, read)
 	hold, err := under(t, there.Write(), read)
 	require.ErrorIs(t, err, context.Canceled, "the context has ended with the hold")
 	require.Nil(t, hold)
@@ -185,26 +186,26 @@ func TestAWriterUnderAReadHoldIsRefusedAtOnce(t *testing.T) {
 func TestAWriterReentersAWriteHoldBehindAReadHold(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
 	again, err := under(t, here.Write(), write, read)
 	require.NoError(t, err)
-	unlock(t, write)
+	locktest.Unlock(t, write)
 	require.NoError(t, again.Err())
-	requireBusy(t, there.Read())
-	unlock(t, again)
+	locktest.RequireBusy(t, there.Read())
+	locktest.Unlock(t, again)
 	require.NoError(t, read.Err())
-	unlock(t, take(t, there.Read()))
+	locktest.Unlock(t, locktest.Take(t, there.Read()))
 	_, err = under(t, here.Write(), read)
 	require.ErrorIs(t, err, rwlock.ErrUpgrade, "the write hold has ended")
-	unlock(t, read)
+	locktest.Unlock(t, read)
 }
 
 func TestAReadHoldUnderAWriteHoldEndsWithALoss(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	write := take(t, here.Write())
+	write := locktest.Take(t, here.Write())
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
 	work := read.Context(t.Context())
@@ -217,7 +218,7 @@ func TestAReadHoldUnderAWriteHoldEndsWithALoss(t *testing.T) {
 	<-read.Lost()
 	require.ErrorIs(t, read.Unlock(t.Context()), lock.ErrLost)
 	require.ErrorIs(t, write.Unlock(t.Context()), lock.ErrLost)
-	unlock(t, take(t, there.Write()))
+	locktest.Unlock(t, locktest.Take(t, there.Write()))
 }
 
 func TestForceUnlockOfOneSideLeavesTheOther(t *testing.T) {
@@ -230,7 +231,7 @@ func TestForceUnlockOfOneSideLeavesTheOther(t *testing.T) {
 		held, err := of.forces.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.False(t, held, "nobody held it")
-		hold := take(t, of.side)
+		hold := locktest.Take(t, of.side)
 		held, err = of.not.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.False(t, held)
@@ -246,18 +247,18 @@ func TestHoldsOfReadersAndWritersHaveNoToken(t *testing.T) {
 	t.Parallel()
 	l, _ := pair(t)
 	for _, side := range []*rwlock.Side{l.Read(), l.Write()} {
-		hold := take(t, side)
+		hold := locktest.Take(t, side)
 		_, err := hold.Token(t.Context())
 		require.ErrorIs(t, err, lock.ErrToken)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 }
 
 func TestAnotherFamilysLockOfTheNameIsRefused(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	here, there := open(t, addr), open(t, addr)
-	plain := take(t, here.Lock(name))
+	here, there := locktest.Open(t, addr), locktest.Open(t, addr)
+	plain := locktest.Take(t, here.Lock(name))
 	for _, side := range []*rwlock.Side{here.RWLock(name).Read(), here.RWLock(name).Write(), there.RWLock(name).Read(), there.RWLock(name).Write()} {
 		_, err := side.TryLock(t.Context())
 		require.ErrorIs(t, err, lock.ErrWrongKind)
@@ -272,22 +273,22 @@ func TestAnotherFamilysLockOfTheNameIsRefused(t *testing.T) {
 	} {
 		require.ErrorIs(t, call(), lock.ErrWrongKind, op)
 	}
-	unlock(t, plain)
+	locktest.Unlock(t, plain)
 	for _, side := range []*rwlock.Side{here.RWLock(name).Read(), here.RWLock(name).Write()} {
-		hold := take(t, side)
+		hold := locktest.Take(t, side)
 		_, err := there.Lock(name).TryLock(t.Context())
 		require.ErrorIs(t, err, lock.ErrWrongKind)
 		_, err = here.Lock(name).TryLock(hold.Context(t.Context()))
 		require.ErrorIs(t, err, lock.ErrWrongKind)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 }
 
 func TestAGroupOfTheNameIsCalledAGroup(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	group := take(t, open(t, addr).LockGroup(name).Of("a", "b"))
-	l := open(t, addr).RWLock(name)
+	group := locktest.Take(t, locktest.Open(t, addr).LockGroup(name).Of("a", "b"))
+	l := locktest.Open(t, addr).RWLock(name)
 	for op, call := range map[string]func() error{
 		"read":        func() error { _, err := l.Read().TryLock(t.Context()); return err },
 		"write":       func() error { _, err := l.Write().TryLock(t.Context()); return err },
@@ -300,13 +301,13 @@ func TestAGroupOfTheNameIsCalledAGroup(t *testing.T) {
 		require.ErrorIs(t, err, lock.ErrWrongKind, op)
 		require.ErrorContains(t, err, `"group"`, op)
 	}
-	unlock(t, group)
-	unlock(t, take(t, l.Write()))
+	locktest.Unlock(t, group)
+	locktest.Unlock(t, locktest.Take(t, l.Write()))
 }
 
 func TestBadNamesAndOptionsAreTheErrorOfEachOperation(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Shared(t).Addr())
+	c := locktest.Open(t, redistest.Shared(t).Addr())
 	for _, l := range []*rwlock.Lock{c.RWLock(""), c.RWLock("x", nil)} {
 		_, err := l.Read().Lock(t.Context())
 		require.ErrorIs(t, err, lock.ErrInvalidArgument)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -38,21 +39,21 @@ func TestWriterThatGivesWayLeavesNoClaim(t *testing.T) {
 func TestReadLockStandsBackForAWatchdogTimeout(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	first := take(t, open(t, addr).RWLock(name).Read())
+	first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	writer := waits(ctx, t, open(t, addr).RWLock(name).Write())
+	writer := waits(ctx, t, locktest.Open(t, addr).RWLock(name).Write())
 	claimed(t, name)
 	const patience = 2 * time.Second
-	reader := open(t, addr, rueidisson.WithWatchdogTimeout(patience)).RWLock(name).Read()
+	reader := locktest.Open(t, addr, rueidisson.WithWatchdogTimeout(patience)).RWLock(name).Read()
 	began := time.Now()
-	second := take(t, reader)
+	second := locktest.Take(t, reader)
 	require.Greater(t, time.Since(began), patience, "it stands back")
 	require.Empty(t, writer)
-	unlock(t, second)
+	locktest.Unlock(t, second)
 	cancel()
 	require.Nil(t, <-writer)
-	unlock(t, first)
+	locktest.Unlock(t, first)
 }
 
 // TestReadLockGoesPastAWriterOfItsProcess has a writer wait for a reader that does not
@@ -60,20 +61,20 @@ func TestReadLockStandsBackForAWatchdogTimeout(t *testing.T) {
 func TestReadLockGoesPastAWriterOfItsProcess(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	first := take(t, open(t, addr).RWLock(name).Read())
+	first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
 	const patience = 2 * time.Second
-	here := open(t, addr, rueidisson.WithWatchdogTimeout(patience)).RWLock(name)
+	here := locktest.Open(t, addr, rueidisson.WithWatchdogTimeout(patience)).RWLock(name)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	writer := waits(ctx, t, here.Write())
 	claimed(t, name)
 	began := time.Now()
-	second := take(t, here.Read())
+	second := locktest.Take(t, here.Read())
 	require.Greater(t, time.Since(began), patience, "it stands back")
 	require.Empty(t, writer)
-	unlock(t, second)
-	unlock(t, first)
-	unlock(t, <-writer)
+	locktest.Unlock(t, second)
+	locktest.Unlock(t, first)
+	locktest.Unlock(t, <-writer)
 }
 
 // logged is what a client warns of.
@@ -93,14 +94,14 @@ func TestSecondReadHoldWithoutTheContextIsNamedInTheLog(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			name, said := redistest.Name(t), make(logged, 10)
-			c := open(t, addr, rueidisson.WithWatchdogTimeout(2*time.Second), rueidisson.WithHandover(0, 0),
+			c := locktest.Open(t, addr, rueidisson.WithWatchdogTimeout(2*time.Second), rueidisson.WithHandover(0, 0),
 				rueidisson.WithLogger(slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 			l := c.RWLock(name)
 			writes := l.Write()
 			if where == "elsewhere" {
-				writes = open(t, addr).RWLock(name).Write()
+				writes = locktest.Open(t, addr).RWLock(name).Write()
 			}
-			first := take(t, l.Read())
+			first := locktest.Take(t, l.Read())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			writer := waits(ctx, t, writes)
@@ -110,12 +111,12 @@ func TestSecondReadHoldWithoutTheContextIsNamedInTheLog(t *testing.T) {
 				redistest.Eventually(t, func() bool {
 					hold, err := l.Read().TryLock(t.Context())
 					if err == nil {
-						unlock(t, hold)
+						locktest.Unlock(t, hold)
 					}
 					return errors.Is(err, lock.ErrNotAcquired)
 				}, redistest.Soon, time.Millisecond, "the writer does not wait")
 			}
-			unlock(t, take(t, l.Read()))
+			locktest.Unlock(t, locktest.Take(t, l.Read()))
 			require.NotEmpty(t, said, "it has stood back without a word")
 			line := <-said
 			require.Contains(t, line, name)
@@ -123,8 +124,8 @@ func TestSecondReadHoldWithoutTheContextIsNamedInTheLog(t *testing.T) {
 			require.Contains(t, line, "Hold.Context")
 			require.Empty(t, said, "once")
 			require.Empty(t, writer)
-			unlock(t, first)
-			unlock(t, <-writer)
+			locktest.Unlock(t, first)
+			locktest.Unlock(t, <-writer)
 		})
 	}
 }
@@ -134,21 +135,21 @@ func TestSecondReadHoldWithoutTheContextIsNamedInTheLog(t *testing.T) {
 func TestReaderPreferenceLetsReadersPast(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	first := take(t, open(t, addr).RWLock(name).Read())
-	there := open(t, addr).RWLock(name, rwlock.WithReaderPreference())
+	first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
+	there := locktest.Open(t, addr).RWLock(name, rwlock.WithReaderPreference())
 	writer := waits(t.Context(), t, there.Write())
 	redistest.Eventually(t, func() bool {
 		n, err := there.Waiting(t.Context())
 		return err == nil && n == 1
 	}, redistest.Soon, time.Millisecond, "the writer does not wait")
 	for range 3 {
-		hold, err := open(t, addr).RWLock(name).Read().TryLock(t.Context())
+		hold, err := locktest.Open(t, addr).RWLock(name).Read().TryLock(t.Context())
 		require.NoError(t, err)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 	require.Empty(t, writer)
-	unlock(t, first)
-	unlock(t, <-writer)
+	locktest.Unlock(t, first)
+	locktest.Unlock(t, <-writer)
 }
 
 // TestReadWriteLockOfAClockThatWasSetBack leaves a claim, and a turn, of an hour: what
@@ -171,13 +172,13 @@ func TestReadWriteLockOfAClockThatWasSetBack(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			l := open(t, server.Addr()).RWLock(name)
+			l := locktest.Open(t, server.Addr()).RWLock(name)
 			claims, turn := "rueidisson_rw_writers:{"+name+"}", "rueidisson_rw_turn:{"+name+"}"
 			stale(t, claims, time.Now().Add(time.Hour))
 			stale(t, turn, time.Now().Add(time.Hour))
 			hold, err := of(l).TryLock(t.Context())
 			require.NoError(t, err, "the lock is free")
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			stale(t, claims, time.Now().Add(time.Hour))
 			stale(t, turn, time.Now().Add(time.Hour))
 			_, err = of(l).ForceUnlock(t.Context())

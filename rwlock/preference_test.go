@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -29,9 +30,9 @@ func claimed(t testing.TB, name string) {
 func TestAWaitingWriterIsPreferred(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	reader := open(t, addr).RWLock(name).Read()
-	writer := open(t, addr).RWLock(name).Write()
-	first := take(t, open(t, addr).RWLock(name).Read())
+	reader := locktest.Open(t, addr).RWLock(name).Read()
+	writer := locktest.Open(t, addr).RWLock(name).Write()
+	first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
 	got := make(chan *lock.Hold, 1)
 	go func() { // ends with the hold
 		hold, err := writer.Lock(context.Background())
@@ -39,7 +40,7 @@ func TestAWaitingWriterIsPreferred(t *testing.T) {
 		got <- hold
 	}()
 	claimed(t, name)
-	requireBusy(t, reader)
+	locktest.RequireBusy(t, reader)
 	late := make(chan *lock.Hold, 1)
 	go func() { // ends with the hold
 		hold, err := reader.Lock(context.Background())
@@ -51,11 +52,11 @@ func TestAWaitingWriterIsPreferred(t *testing.T) {
 		t.Fatal("a reader went past a writer that waits, for more than a claim lasts")
 	case <-time.After(1500 * time.Millisecond):
 	}
-	unlock(t, first)
+	locktest.Unlock(t, first)
 	hold := <-got
 	require.Empty(t, late)
-	unlock(t, hold)
-	unlock(t, <-late)
+	locktest.Unlock(t, hold)
+	locktest.Unlock(t, <-late)
 }
 
 func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
@@ -65,13 +66,13 @@ func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			reader, proxy := open(t, addr).RWLock(name).Read(), redistest.NewProxy(t, addr)
-			first := take(t, reader)
-			defer unlock(t, first)
+			reader, proxy := locktest.Open(t, addr).RWLock(name).Read(), redistest.NewProxy(t, addr)
+			first := locktest.Take(t, reader)
+			defer locktest.Unlock(t, first)
 			ctx, cancel := context.WithCancel(t.Context())
 			waited := make(chan struct{})
 			go func() { // ends with ctx
-				_, _ = open(t, proxy.Addr()).RWLock(name).Write().Lock(ctx)
+				_, _ = locktest.Open(t, proxy.Addr()).RWLock(name).Write().Lock(ctx)
 				close(waited)
 			}()
 			claimed(t, name)
@@ -81,8 +82,8 @@ func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
 				cancel()
 				<-waited
 			}
-			second := take(t, open(t, addr).RWLock(name).Read())
-			unlock(t, second)
+			second := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
+			locktest.Unlock(t, second)
 			cancel()
 			<-waited
 		})
@@ -93,9 +94,9 @@ func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
 func TestReadersBehindAWaitingWriterGoFirstAfterAWrite(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	here, raw := open(t, server.Addr()).RWLock(name), server.Client(t)
-	there := open(t, server.Addr()).RWLock(name)
-	take(t, there.Write())
+	here, raw := locktest.Open(t, server.Addr()).RWLock(name), server.Client(t)
+	there := locktest.Open(t, server.Addr()).RWLock(name)
+	locktest.Take(t, there.Write())
 	begin := func(side *rwlock.Side) chan *lock.Hold {
 		got := make(chan *lock.Hold, 1)
 		go func() { // ends with the hold
@@ -141,10 +142,10 @@ func TestReadersBehindAWaitingWriterGoFirstAfterAWrite(t *testing.T) {
 	defer func() { close(stop); <-given }()
 	read := <-reader
 	require.Empty(t, writer)
-	unlock(t, read)
+	locktest.Unlock(t, read)
 	require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(turn).Build()).Error())
-	unlock(t, <-writer)
-	unlock(t, take(t, here.Write()))
+	locktest.Unlock(t, <-writer)
+	locktest.Unlock(t, locktest.Take(t, here.Write()))
 }
 
 // Preferring writers and readers of several processes take turns: neither
@@ -159,7 +160,7 @@ func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {
 	last.Store(time.Now().UnixNano())
 	var all sync.WaitGroup
 	for range 4 {
-		l := open(t, addr).RWLock(name)
+		l := locktest.Open(t, addr).RWLock(name)
 		for g := range 10 {
 			side, weight, count := l.Read(), int64(1), &reads
 			if g < 2 {
@@ -205,10 +206,10 @@ func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {
 func TestADeadReaderIsDroppedAtItsOwnLease(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	here, there := open(t, server.Addr()).RWLock(name), open(t, server.Addr()).RWLock(name)
+	here, there := locktest.Open(t, server.Addr()).RWLock(name), locktest.Open(t, server.Addr()).RWLock(name)
 	proxy := redistest.NewProxy(t, server.Addr())
-	dead := take(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).RWLock(name).Read())
-	alive := take(t, here.Read())
+	dead := locktest.Take(t, locktest.Open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).RWLock(name).Read())
+	alive := locktest.Take(t, here.Read())
 	proxy.BlackHole()
 	<-dead.Lost()
 	got := make(chan *lock.Hold, 1)
@@ -222,8 +223,8 @@ func TestADeadReaderIsDroppedAtItsOwnLease(t *testing.T) {
 		return err == nil && len(readers) == 1
 	}, redistest.Soon, 10*time.Millisecond)
 	require.Empty(t, got, "one reads")
-	unlock(t, alive)
-	unlock(t, <-got)
+	locktest.Unlock(t, alive)
+	locktest.Unlock(t, <-got)
 }
 
 // Of thousands of goroutines each gets what it waits for, with few calls.
@@ -231,7 +232,7 @@ func TestAThousandGoroutinesReadWithFewCalls(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	l := open(t, proxy.Addr(), rueidisson.WithHandover(100, 100*time.Millisecond)).RWLock(redistest.Name(t))
+	l := locktest.Open(t, proxy.Addr(), rueidisson.WithHandover(100, 100*time.Millisecond)).RWLock(redistest.Name(t))
 	var all sync.WaitGroup
 	for range 1000 {
 		all.Go(func() {

@@ -1,7 +1,6 @@
 package rwlock_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -34,11 +33,11 @@ func suites(option rueidis.ClientOption, more ...rueidisson.Option) map[string]l
 	of := func(side func(c *rueidisson.Client) locktest.Process) locktest.Suite {
 		return locktest.Suite{
 			Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-				return side(connected(t, option, append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...))
+				return side(locktest.Connected(t, option, append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...))
 			},
 			Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
 				through, silence, restore := redistest.Mute(t, option)
-				return side(connected(t, through[0], append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...)), silence, restore
+				return side(locktest.Connected(t, through[0], append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...)), silence, restore
 			},
 			Name: redistest.Name,
 		}
@@ -85,24 +84,4 @@ func TestBothSidesConformWithoutHandOver(t *testing.T) {
 	t.Parallel()
 	conforms(t, rueidis.ClientOption{InitAddress: []string{redistest.Shared(t).Addr()}, ForceSingleClient: true},
 		[]string{"read", "write, readers first"}, rueidisson.WithHandover(0, 0))
-}
-
-func take(t testing.TB, l lock.Locker, opts ...lock.LockOption) *lock.Hold {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	hold, err := l.Lock(ctx, opts...)
-	require.NoError(t, err)
-	return hold
-}
-
-func unlock(t testing.TB, hold *lock.Hold) {
-	t.Helper()
-	require.NoError(t, hold.Unlock(context.Background()))
-}
-
-func requireBusy(t testing.TB, l lock.Locker) {
-	t.Helper()
-	_, err := l.TryLock(t.Context())
-	require.ErrorIs(t, err, lock.ErrNotAcquired)
 }

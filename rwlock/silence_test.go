@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -25,16 +26,16 @@ func TestALostReplyToAForceUnlockIsUnknown(t *testing.T) {
 				_, err := of.side(f.lock).ForceUnlock(t.Context()) // nobody holds it; the server has the script from now on
 				require.NoError(t, err)
 				sent := f.proxy.Count(f.script("force"))
-				hold := take(t, of.side(f.other))
+				hold := locktest.Take(t, of.side(f.other))
 				drop := f.proxy.DropReply(f.script("force"), 1, how...)
 				_, err = of.side(f.lock).ForceUnlock(t.Context())
 				require.ErrorIs(t, err, lock.ErrOutcomeUnknown)
 				drop.Await(t)
 				f.free()
-				next := take(t, of.side(f.other))
+				next := locktest.Take(t, of.side(f.other))
 				require.Equal(t, sent+1, f.proxy.Count(f.script("force")))
 				require.NoError(t, next.Err())
-				unlock(t, next)
+				locktest.Unlock(t, next)
 				require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 			})
 		})
@@ -43,7 +44,7 @@ func TestALostReplyToAForceUnlockIsUnknown(t *testing.T) {
 
 func TestALostReplyToALookIsAskedForAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-		hold := take(t, f.other.Read())
+		hold := locktest.Take(t, f.other.Read())
 		inspect := f.proxy.DropReply(f.script("inspect"), 1, how...)
 		leases := f.proxy.DropReply(redistest.MatchScript(body(t, "leases")), 1, how...)
 		readers, err := f.lock.Readers(t.Context())
@@ -52,7 +53,7 @@ func TestALostReplyToALookIsAskedForAgain(t *testing.T) {
 		require.Positive(t, readers[0].Remaining)
 		inspect.Await(t)
 		leases.Await(t)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	})
 }
 
@@ -71,7 +72,7 @@ func waits(ctx context.Context, t *testing.T, side *rwlock.Side) chan *lock.Hold
 
 func TestALostReplyToADroppingOfDeadReadersDropsThem(t *testing.T) {
 	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-		dead := take(t, f.other.Read())
+		dead := locktest.Take(t, f.other.Read())
 		readers, err := f.other.Readers(t.Context())
 		require.NoError(t, err)
 		mark := "{" + f.lock.Name() + "}:" + readers[0].Owner + ":rwlock_timeout:1"
@@ -81,7 +82,7 @@ func TestALostReplyToADroppingOfDeadReadersDropsThem(t *testing.T) {
 		drop.Await(t)
 		hold := <-got
 		require.NotNil(t, hold)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		require.ErrorIs(t, dead.Unlock(t.Context()), lock.ErrLost)
 		f.free()
 	})
@@ -89,17 +90,17 @@ func TestALostReplyToADroppingOfDeadReadersDropsThem(t *testing.T) {
 
 func TestALostReplyToAWithdrawalLetsReadersIn(t *testing.T) {
 	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
-		first := take(t, f.other.Read())
+		first := locktest.Take(t, f.other.Read())
 		ctx, cancel := context.WithCancel(t.Context())
-		client := open(t, f.proxy.Addr())
+		client := locktest.Open(t, f.proxy.Addr())
 		got := waits(ctx, t, client.RWLock(f.lock.Name()).Write())
 		claimed(t, f.lock.Name())
 		drop := f.proxy.DropReply(redistest.MatchScript(body(t, "withdraw")), 1, how...)
 		cancel()
 		require.Nil(t, <-got)
 		drop.Await(t)
-		unlock(t, take(t, f.other.Read()))
-		unlock(t, first)
+		locktest.Unlock(t, locktest.Take(t, f.other.Read()))
+		locktest.Unlock(t, first)
 		f.free()
 	})
 }
@@ -113,9 +114,9 @@ func TestAHoldEndsBeforeItsKeysWhenTheServerStandsStill(t *testing.T) {
 			t.Parallel()
 			server, key := redistest.Start(t), redistest.Name(t)
 			direct := server.Client(t)
-			l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).RWLock(key)
-			other := open(t, server.Addr()).RWLock(key)
-			hold := take(t, of.side(l))
+			l := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).RWLock(key)
+			other := locktest.Open(t, server.Addr()).RWLock(key)
+			hold := locktest.Take(t, of.side(l))
 			work := hold.Context(t.Context())
 			renewed := hold.Deadline()
 			at, err := direct.Do(t.Context(), direct.B().Pexpiretime().Key(key).Build()).AsInt64()
@@ -132,11 +133,11 @@ func TestAHoldEndsBeforeItsKeysWhenTheServerStandsStill(t *testing.T) {
 			}
 			require.True(t, stood.Before(time.UnixMilli(at)), "it was trusted when the server had given the lock away already")
 			require.ErrorIs(t, context.Cause(work), lock.ErrLost)
-			next := take(t, other.Write())
+			next := locktest.Take(t, other.Write())
 			require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 			require.NoError(t, next.Err())
-			requireBusy(t, other.Read())
-			unlock(t, next)
+			locktest.RequireBusy(t, other.Read())
+			locktest.Unlock(t, next)
 		})
 	}
 }
@@ -150,12 +151,12 @@ func TestHoldsBehindSentinels(t *testing.T) {
 			InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
 		}, opts...)
 		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
+		t.Cleanup(func() { locktest.Close(c) })
 		return c
 	}
 	patient := []rueidisson.Option{rueidisson.WithWatchdogTimeout(20 * time.Second), rueidisson.WithReplicaAcks(1, 10*time.Second)}
 	c, other, name := sentinels(patient...), sentinels(patient[:1]...), redistest.Name(t)
-	read, write := take(t, c.RWLock(name+"r").Read()), take(t, c.RWLock(name+"w").Write())
+	read, write := locktest.Take(t, c.RWLock(name+"r").Read()), locktest.Take(t, c.RWLock(name+"w").Write())
 	writer, reader := waits(t.Context(), t, other.RWLock(name+"r").Write()), waits(t.Context(), t, other.RWLock(name+"w").Read())
 	old := s.Master()
 	old.Kill()
@@ -167,11 +168,11 @@ func TestHoldsBehindSentinels(t *testing.T) {
 	require.Empty(t, writer)
 	require.Empty(t, reader)
 	old.Restart() // else nothing confirms
-	unlock(t, read)
-	unlock(t, write)
+	locktest.Unlock(t, read)
+	locktest.Unlock(t, write)
 	for _, got := range []chan *lock.Hold{writer, reader} {
 		hold := <-got
 		require.NotNil(t, hold)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	}
 }

@@ -14,17 +14,17 @@ var ending = map[string]func(*testing.T, Suite){
 	"a closed client answers closed": func(t *testing.T, s Suite) {
 		p := s.Start(t, long)
 		l := p.Locker(s.Name(t))
-		require.NoError(t, p.Close(bounded(t)))
-		require.NoError(t, p.Close(bounded(t)), "twice")
-		_, err := l.Lock(bounded(t))
+		require.NoError(t, p.Close(Bounded(t)))
+		require.NoError(t, p.Close(Bounded(t)), "twice")
+		_, err := l.Lock(Bounded(t))
 		require.ErrorIs(t, err, lock.ErrClosed)
-		_, err = l.TryLock(bounded(t))
+		_, err = l.TryLock(Bounded(t))
 		require.ErrorIs(t, err, lock.ErrClosed)
 	},
 	"close wakes waiters": func(t *testing.T, s Suite) {
 		name := s.Name(t)
 		there := s.Start(t, long)
-		defer unlock(t, take(t, rival(there, name)))
+		defer Unlock(t, Take(t, rival(there, name)))
 		p := s.Start(t, long)
 		woken := make(chan error, 2)
 		for range 2 {
@@ -34,36 +34,36 @@ var ending = map[string]func(*testing.T, Suite){
 			}()
 		}
 		pause(t, 50*time.Millisecond)
-		require.NoError(t, p.Close(bounded(t)))
+		require.NoError(t, p.Close(Bounded(t)))
 		require.ErrorIs(t, <-woken, lock.ErrClosed)
 		require.ErrorIs(t, <-woken, lock.ErrClosed)
 	},
 	"close ends the hold's context and waits for its unlock": func(t *testing.T, s Suite) {
 		name := s.Name(t)
 		p, there := s.Start(t, long), s.Start(t, long)
-		hold := take(t, p.Locker(name))
+		hold := Take(t, p.Locker(name))
 		ctx := hold.Context(context.Background())
 		closed := make(chan error, 1)
 		go func() { closed <- p.Close(context.Background()) }() // ends after the unlock below
 		await(t, ctx.Done(), "the end of the hold's context")
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrClosed)
 		require.ErrorIs(t, hold.Err(), lock.ErrClosed)
-		requireBusy(t, rival(there, name))
-		unlock(t, hold)
+		RequireBusy(t, rival(there, name))
+		Unlock(t, hold)
 		require.NoError(t, <-closed)
-		requireFree(t, rival(there, name))
+		RequireFree(t, rival(there, name))
 	},
 	"close leaves a lock that is not unlocked to its lease and names it": func(t *testing.T, s Suite) {
 		name := s.Name(t)
 		p, there := s.Start(t, long), s.Start(t, long)
-		hold := take(t, p.Locker(name))
+		hold := Take(t, p.Locker(name))
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		err := p.Close(ctx)
 		require.ErrorContains(t, err, name)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		requireBusy(t, rival(there, name))
+		RequireBusy(t, rival(there, name))
 		require.ErrorIs(t, hold.Unlock(context.Background()), lock.ErrClosed)
-		requireBusy(t, rival(there, name))
+		RequireBusy(t, rival(there, name))
 	},
 }

@@ -14,29 +14,29 @@ import (
 
 var exclusion = map[string]func(*testing.T, Suite){
 	"a free lock is taken at once": func(t *testing.T, s Suite) {
-		hold := take(t, s.one(t, long))
+		hold := Take(t, s.one(t, long))
 		require.NoError(t, hold.Err())
-		unlock(t, hold)
+		Unlock(t, hold)
 	},
 	"a held lock is busy for another process": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		hold := take(t, here)
-		requireBusy(t, there)
-		unlock(t, hold)
-		requireFree(t, there)
+		hold := Take(t, here)
+		RequireBusy(t, there)
+		Unlock(t, hold)
+		RequireFree(t, there)
 	},
 	"a held lock is busy for another goroutine of the same process": func(t *testing.T, s Suite) {
 		l, other := s.within(t, long)
-		hold := take(t, l)
-		requireBusy(t, other)
-		unlock(t, hold)
-		requireFree(t, other)
+		hold := Take(t, l)
+		RequireBusy(t, other)
+		Unlock(t, hold)
+		RequireFree(t, other)
 	},
 	"locks of different names do not meet": func(t *testing.T, s Suite) {
 		p := s.Start(t, long)
-		one, two := take(t, p.Locker(s.Name(t))), take(t, p.Locker(s.Name(t)))
-		unlock(t, one)
-		unlock(t, two)
+		one, two := Take(t, p.Locker(s.Name(t))), Take(t, p.Locker(s.Name(t)))
+		Unlock(t, one)
+		Unlock(t, two)
 	},
 	"a counter loses no update under two processes of eight goroutines": func(t *testing.T, s Suite) {
 		name := s.Name(t)
@@ -58,7 +58,7 @@ var exclusion = map[string]func(*testing.T, Suite){
 			}
 			wg.Go(func() {
 				for range rounds {
-					err := lock.Do(bounded(t), l, func(context.Context) error {
+					err := lock.Do(Bounded(t), l, func(context.Context) error {
 						if now := inside.Add(weight); weight == alone {
 							assert.EqualValues(t, alone, now, "another is inside")
 							counter++
@@ -78,7 +78,7 @@ var exclusion = map[string]func(*testing.T, Suite){
 	"an unlocked hold frees the lock for every process": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
 		for _, l := range []lock.Locker{here, there, there, here} {
-			unlock(t, take(t, l))
+			Unlock(t, Take(t, l))
 		}
 	},
 }

@@ -21,36 +21,36 @@ var holding = map[string]func(*testing.T, Suite){
 		require.NoError(t, err)
 		cancel()
 		require.NoError(t, hold.Err())
-		requireBusy(t, there)
-		unlock(t, hold)
+		RequireBusy(t, there)
+		Unlock(t, hold)
 	},
 	"unlock works on a cancelled context": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		hold := take(t, here)
+		hold := Take(t, here)
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		if err := hold.Unlock(ctx); err != nil {
 			require.ErrorIs(t, err, lock.ErrDeferred, "a server that is slow has 250 ms")
 		}
-		unlock(t, take(t, there))
+		Unlock(t, Take(t, there))
 	},
 	"unlock twice is an error and harms nobody": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		hold := take(t, here)
-		unlock(t, hold)
-		second := take(t, there)
+		hold := Take(t, here)
+		Unlock(t, hold)
+		second := Take(t, there)
 		require.ErrorIs(t, hold.Unlock(context.Background()), lock.ErrReleased)
 		require.ErrorIs(t, hold.Err(), lock.ErrReleased)
-		requireBusy(t, here)
-		unlock(t, second)
+		RequireBusy(t, here)
+		Unlock(t, second)
 	},
 	"the hold's context ends with the unlock": func(t *testing.T, s Suite) {
-		hold := take(t, s.one(t, long))
+		hold := Take(t, s.one(t, long))
 		ctx := hold.Context(context.Background())
 		derived, cancel := context.WithCancel(ctx)
 		defer cancel()
 		require.NoError(t, ctx.Err())
-		unlock(t, hold)
+		Unlock(t, hold)
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased)
 		await(t, derived.Done(), "the end of a derived context")
@@ -60,8 +60,8 @@ var holding = map[string]func(*testing.T, Suite){
 		require.ErrorIs(t, context.Cause(late), lock.ErrReleased)
 	},
 	"the hold's context is a child of its parent": func(t *testing.T, s Suite) {
-		hold := take(t, s.one(t, long))
-		defer unlock(t, hold)
+		hold := Take(t, s.one(t, long))
+		defer Unlock(t, hold)
 		because := errors.New("because")
 		parent, cancel := context.WithCancelCause(context.WithValue(context.Background(), ctxKey{}, "value"))
 		ctx := hold.Context(parent)
@@ -74,15 +74,15 @@ var holding = map[string]func(*testing.T, Suite){
 	"do returns the error of the work and frees the lock": func(t *testing.T, s Suite) {
 		l, other := s.within(t, long)
 		because := errors.New("because")
-		err := lock.Do(bounded(t), l, func(ctx context.Context) error {
-			requireBusy(t, other)
+		err := lock.Do(Bounded(t), l, func(ctx context.Context) error {
+			RequireBusy(t, other)
 			return because
 		})
 		require.ErrorIs(t, err, because)
-		requireFree(t, other)
+		RequireFree(t, other)
 	},
 	"a hold that is not lost says nothing of loss": func(t *testing.T, s Suite) {
-		hold := take(t, s.one(t, long))
+		hold := Take(t, s.one(t, long))
 		select {
 		case <-hold.Lost():
 			require.Fail(t, "lost")
@@ -91,6 +91,6 @@ var holding = map[string]func(*testing.T, Suite){
 		default:
 		}
 		require.Greater(t, time.Until(hold.Deadline()), long/2)
-		unlock(t, hold)
+		Unlock(t, hold)
 	},
 }

@@ -112,39 +112,6 @@ func (s Suite) one(t *testing.T, watchdog time.Duration) lock.Locker {
 	return s.Start(t, watchdog).Locker(s.Name(t))
 }
 
-func take(t *testing.T, l lock.Locker, opts ...lock.LockOption) *lock.Hold {
-	t.Helper()
-	hold, err := l.Lock(bounded(t), opts...)
-	require.NoError(t, err)
-	return hold
-}
-
-func unlock(t *testing.T, hold *lock.Hold) {
-	t.Helper()
-	require.NoError(t, hold.Unlock(context.Background()))
-}
-
-func requireBusy(t *testing.T, l lock.Locker) {
-	t.Helper()
-	_, err := l.TryLock(bounded(t))
-	require.ErrorIs(t, err, lock.ErrNotAcquired)
-}
-
-func requireFree(t *testing.T, l lock.Locker) {
-	t.Helper()
-	hold, err := l.TryLock(bounded(t))
-	require.NoError(t, err)
-	unlock(t, hold)
-}
-
-// bounded keeps a test that would wait for ever from doing so.
-func bounded(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func await(t *testing.T, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {

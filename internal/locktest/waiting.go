@@ -15,15 +15,15 @@ import (
 var waiting = map[string]func(*testing.T, Suite){
 	"a waiter of another process is woken by the unlock": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		wakes(t, take(t, here), there)
+		wakes(t, Take(t, here), there)
 	},
 	"a waiter of the same process is woken by the unlock": func(t *testing.T, s Suite) {
 		l, other := s.within(t, long)
-		wakes(t, take(t, l), other)
+		wakes(t, Take(t, l), other)
 	},
 	"a try that waits gets a lock that is freed in time": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		hold := take(t, here)
+		hold := Take(t, here)
 		got := make(chan error, 1)
 		go func() { // ends when the wait does
 			second, err := there.TryLock(context.Background(), lock.WithWait(15*time.Second))
@@ -32,14 +32,14 @@ var waiting = map[string]func(*testing.T, Suite){
 			}
 			got <- err
 		}()
-		unlock(t, hold)
+		Unlock(t, hold)
 		require.NoError(t, <-got)
 	},
 	"a try that waits in vain is not acquired": func(t *testing.T, s Suite) {
 		held, others := s.rivals(t, long)
-		defer unlock(t, take(t, held))
+		defer Unlock(t, Take(t, held))
 		for _, l := range others {
-			_, err := l.TryLock(bounded(t), lock.WithWait(inVain))
+			_, err := l.TryLock(Bounded(t), lock.WithWait(inVain))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's own context has not ended")
 		}
@@ -48,20 +48,20 @@ var waiting = map[string]func(*testing.T, Suite){
 		p, silence, restore := s.Mute(t, long)
 		name := s.Name(t)
 		l := p.Locker(name)
-		unlock(t, take(t, l)) // its connections are there
+		Unlock(t, Take(t, l)) // its connections are there
 		silence()
 		began := time.Now()
-		_, err := l.TryLock(bounded(t), lock.WithWait(short))
+		_, err := l.TryLock(Bounded(t), lock.WithWait(short))
 		took := time.Since(began)
 		restore()
 		require.Error(t, err)
 		require.NotErrorIs(t, err, lock.ErrNotAcquired, "nobody has seen that it is held")
 		require.Less(t, took, 5*time.Second)
-		unlock(t, take(t, rival(s.Start(t, long), name)))
+		Unlock(t, Take(t, rival(s.Start(t, long), name)))
 	},
 	"a context that ends the wait is returned with its cause": func(t *testing.T, s Suite) {
 		held, others := s.rivals(t, long)
-		defer unlock(t, take(t, held))
+		defer Unlock(t, Take(t, held))
 		because := errors.New("because")
 		for _, l := range others {
 			ctx, cancel := context.WithCancelCause(context.Background())
@@ -73,7 +73,7 @@ var waiting = map[string]func(*testing.T, Suite){
 	},
 	"a deadline that ends the wait is a deadline error": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		defer unlock(t, take(t, here))
+		defer Unlock(t, Take(t, here))
 		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Millisecond)
 		defer cancel()
 		_, err := there.Lock(ctx)
@@ -85,11 +85,11 @@ var waiting = map[string]func(*testing.T, Suite){
 		cancel()
 		_, err := l.Lock(ctx)
 		require.ErrorIs(t, err, context.Canceled)
-		requireFree(t, l)
+		RequireFree(t, l)
 	},
 	"a waiter that leaves does not keep the lock from the next": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		hold := take(t, here)
+		hold := Take(t, here)
 		ctx, cancel := context.WithCancel(context.Background())
 		left := make(chan error, 1)
 		go func() { // ends when ctx does
@@ -98,13 +98,13 @@ var waiting = map[string]func(*testing.T, Suite){
 		}()
 		cancel()
 		require.ErrorIs(t, <-left, context.Canceled)
-		unlock(t, hold)
-		requireFree(t, there)
+		Unlock(t, hold)
+		RequireFree(t, there)
 	},
 	"a waiter takes over when the holder's lease ends": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
-		take(t, here, lock.WithLease(short))
-		unlock(t, take(t, there))
+		Take(t, here, lock.WithLease(short))
+		Unlock(t, Take(t, there))
 	},
 }
 
@@ -117,7 +117,7 @@ func wakes(t *testing.T, hold *lock.Hold, l lock.Locker) {
 		err  error
 	}
 	got := make(chan result, 1)
-	ctx := bounded(t)
+	ctx := Bounded(t)
 	go func() { // ends with ctx at the latest
 		second, err := l.Lock(ctx)
 		got <- result{second, err}
@@ -127,7 +127,7 @@ func wakes(t *testing.T, hold *lock.Hold, l lock.Locker) {
 		require.Fail(t, "it did not wait", "%v", r.err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 	r := <-got
 	require.NoError(t, r.err)
 	assert.NoError(t, r.hold.Unlock(context.Background()))
