@@ -87,7 +87,7 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 			r.Ask(i, m, func() (*lock.Hold, error) { return m.TryOnce(ctx, c.options()...) })
 		}
 	}
-	open, end := c.within(ctx, 0) // and a Grace, for those that have been asked
+	open, end := c.within(ctx, 0) // and a grace, for those that have been asked
 	defer end()
 	if r.All(open, asked, c.take) {
 		return c.firstGap()

@@ -11,7 +11,7 @@ import (
 var (
 	scriptCommands = check.Scripts(lua, "lua/*.lua")
 	scanCommands   = check.Script(hashscan.Script, hashscan.ServerScript)
-	plainCommands  = check.Sent(hashscan.Command, exists, hget, hlen, pttl)
+	plainCommands  = check.Sent(hashscan.Command, exists, hlen, pttl)
 	forgetCommands = check.Named("unlink")
 )
 

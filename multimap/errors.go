@@ -27,7 +27,8 @@ var (
 	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode
 
-	// ErrWrongKind says that the name has a hash that is no multimap, such as a map. The operation changed nothing.
+	// ErrWrongKind says that the name has a hash that is no multimap, such as a map. The operation changed nothing. A check
+	// returns it for a key of another type, too.
 	ErrWrongKind = core.ErrWrongKind
 
 	// ErrClosed is returned after the client was closed.

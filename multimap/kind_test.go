@@ -90,3 +90,22 @@ func mapKeys[K comparable, V any](m map[K]V) []K {
 	}
 	return ks
 }
+
+// TestAValueMayLookLikeACachesEntry, since any text may be a value.
+func TestAValueMayLookLikeACachesEntry(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		e, name := engineOn(t, raw), named(t, raw)
+		cache := rmap.NewCache[string, string](e, name+"-cache", rmap.WithCodecs(codec.Text, codec.Text))
+		require.NoError(t, cache.Put(t.Context(), "k", "v"))
+		text, err := raw.Do(t.Context(), raw.B().Hget().Key(name+"-cache").Field("k").Build()).ToString()
+		require.NoError(t, err)
+		require.NotEqual(t, "v", text)
+		g := kinds[kind](e, name)
+		require.NoError(t, errorOf(g.put(t.Context(), "k", text)))
+		got, err := g.Get(t.Context(), "k")
+		require.NoError(t, err)
+		require.Equal(t, []string{text}, got)
+		require.NoError(t, cache.Clear(t.Context()))
+	})
+}

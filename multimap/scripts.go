@@ -33,7 +33,6 @@ var (
 
 var (
 	exists = scripts.NewCommand("EXISTS", scripts.Safe)
-	hget   = scripts.NewCommand("HGET", scripts.Safe)
 	hlen   = scripts.NewCommand("HLEN", scripts.Safe)
 	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
 )

@@ -32,8 +32,8 @@ func (m *multi[K, V]) Len(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Keys walks the keys, in no order, what is there throughout comes at least once,
-// perhaps twice. If the multimap moves to another server meanwhile, the walk begins anew there. Cost: HSCAN and a script call for each 500 keys.
+// Keys walks the keys, in no order. A key that is there throughout comes at least once, perhaps twice. If the multimap moves
+// to another server meanwhile, the walk begins anew there. Cost: HSCAN and a script call for each 500 keys.
 // Errors: as Get. Source: RMultimap.keySet.
 func (m *multi[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
@@ -126,13 +126,8 @@ func (m *multi[K, V]) page(ctx context.Context, a hashscan.Ask) (hashscan.Page, 
 	}
 	return send.Reading(m.e.Sender, ctx, func() (hashscan.Page, error) {
 		p, err := hashscan.Read(ctx, m.e, m.names.index, a, true)
-		for i := 0; i < len(p.Left) && err == nil; i++ {
-			var text string
-			var there bool
-			if text, there, err = send.Text(m.e.Run(ctx, hget, []string{m.names.index}, p.Left[i:i+1])); there {
-				p.Texts = append(p.Texts, p.Left[i], text)
-				p.Bytes += int64(len(text))
-			}
+		if err == nil && len(p.Left) > 0 { // its value is too long for an id
+			err = noMultimap(p.Left[0])
 		}
 		return p, err
 	})
@@ -174,11 +169,16 @@ func ownFields(pairs []string) ([]string, error) {
 	fields := make([]string, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != keys.GroupField(pairs[i]) {
-			return nil, fmt.Errorf("%w: a hash that is no multimap, since the field %s has no id", ErrWrongKind, object.Quoted(pairs[i]))
+			return nil, noMultimap(pairs[i])
 		}
 		fields = append(fields, pairs[i])
 	}
 	return fields, nil
+}
+
+// noMultimap returns the error of a hash with a field that has no id.
+func noMultimap(field string) error {
+	return fmt.Errorf("%w: a hash that is no multimap, since the field %s has no id", ErrWrongKind, object.Quoted(field))
 }
 
 // reached is how far a walk has come in the values of some keys.

@@ -16,7 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// held is a held whose members may come later, and whose missing members are asked again.
+// held is a [quorum.Held] whose members may come later, and whose missing members are asked again.
 type held struct {
 	*quorum.Held
 	red *Lock

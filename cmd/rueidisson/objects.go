@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,7 +169,7 @@ func (s *scanning) kindsOf(ctx context.Context, of objectKind, names []string) (
 		looks.Go(func() { // ends with its look
 			defer func() { <-slots }()
 			found, err := (&look{tool: s.tool, redis: s.redis, name: name, brief: true}).object(ctx)
-			if refused, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
+			if refused, is := errors.AsType[*rueidis.RedisError](err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
 				return // a key next to the name is something else's, so this is no object
 			}
 			kinds[i], errs[i] = kindOf(found), err

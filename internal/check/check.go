@@ -425,18 +425,18 @@ func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, e
 	if len(keys) > 0 || !e.Cluster() {
 		node = e.Node(strings.Join(keys[:min(1, len(keys))], ""))
 	}
-	answered := p.question.Asks(node)
-	answer, err := e.RunTold(ctx, send.OnlyReads(checkScript), keys, []string{string(text)}, p.question.Failed)
+	asked := p.question.Asks(node)
+	answer, err := e.RunTold(ctx, send.OnlyReads(checkScript), keys, []string{string(text)}, asked.Failed)
 	if denied(err) && !strings.Contains(err.Error(), "'eval") {
-		answer, err = e.RunTold(ctx, send.OnlyReads(unnamed{checkScript}), keys, []string{string(text)}, p.question.Failed)
+		answer, err = e.RunTold(ctx, send.OnlyReads(unnamed{checkScript}), keys, []string{string(text)}, asked.Failed)
 	}
 	switch {
 	case denied(err):
 		return got, fmt.Errorf("%w: no script can be run, which every object needs: %w", core.ErrNotPermitted, err)
 	case err != nil:
-		return got, p.question.Ended(ctx, node, err)
+		return got, asked.Ended(ctx, err)
 	}
-	answered()
+	asked.Answered()
 	return read(answer)
 }
 

@@ -51,7 +51,7 @@ var ending = map[string]func(*testing.T, Suite){
 		RequireBusy(t, rival(there, name))
 		Unlock(t, hold)
 		require.NoError(t, <-closed)
-		RequireFree(t, rival(there, name))
+		requireFree(t, rival(there, name))
 	},
 	"close leaves a lock that is not unlocked to its lease and names it": func(t *testing.T, s Suite) {
 		name := s.Name(t)

@@ -23,14 +23,14 @@ var exclusion = map[string]func(*testing.T, Suite){
 		hold := Take(t, here)
 		RequireBusy(t, there)
 		Unlock(t, hold)
-		RequireFree(t, there)
+		requireFree(t, there)
 	},
 	"a held lock is busy for another goroutine of the same process": func(t *testing.T, s Suite) {
 		l, other := s.within(t, long)
 		hold := Take(t, l)
 		RequireBusy(t, other)
 		Unlock(t, hold)
-		RequireFree(t, other)
+		requireFree(t, other)
 	},
 	"locks of different names do not meet": func(t *testing.T, s Suite) {
 		p := s.Start(t, long)

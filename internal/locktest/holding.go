@@ -79,7 +79,7 @@ var holding = map[string]func(*testing.T, Suite){
 			return because
 		})
 		require.ErrorIs(t, err, because)
-		RequireFree(t, other)
+		requireFree(t, other)
 	},
 	"a hold that is not lost says nothing of loss": func(t *testing.T, s Suite) {
 		hold := Take(t, s.one(t, long))

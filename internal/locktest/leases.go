@@ -36,7 +36,7 @@ var leases = map[string]func(*testing.T, Suite){
 			pause(t, kept/20)
 		}
 		Unlock(t, hold)
-		RequireFree(t, there)
+		requireFree(t, there)
 	},
 	"extend lengthens a fixed lease and never shortens one": func(t *testing.T, s Suite) {
 		hold := Take(t, s.one(t, ample), lock.WithLease(5*time.Second))
@@ -64,7 +64,7 @@ var leases = map[string]func(*testing.T, Suite){
 			_, err := l.TryLock(Bounded(t), opt)
 			require.ErrorIs(t, err, lock.ErrInvalidArgument)
 		}
-		RequireFree(t, l)
+		requireFree(t, l)
 	},
 }
 

@@ -22,7 +22,7 @@ var reentry = map[string]func(*testing.T, Suite){
 		RequireBusy(t, there)
 		require.NoError(t, outer.Err())
 		Unlock(t, outer)
-		RequireFree(t, there)
+		requireFree(t, there)
 	},
 	"levels may be unlocked in any order": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
@@ -34,7 +34,7 @@ var reentry = map[string]func(*testing.T, Suite){
 		require.ErrorIs(t, outer.Err(), lock.ErrReleased)
 		RequireBusy(t, there)
 		Unlock(t, inner)
-		RequireFree(t, there)
+		requireFree(t, there)
 	},
 	"a plain context does not re-enter": func(t *testing.T, s Suite) {
 		l, other := s.within(t, long)
@@ -96,7 +96,7 @@ var reentry = map[string]func(*testing.T, Suite){
 		wg.Wait()
 		RequireBusy(t, there)
 		Unlock(t, outer)
-		RequireFree(t, there)
+		requireFree(t, there)
 	},
 	"a re-entry with a longer lease lengthens, one with a shorter lease does not shorten": func(t *testing.T, s Suite) {
 		l := s.one(t, ample)

@@ -112,6 +112,14 @@ func (s Suite) one(t *testing.T, watchdog time.Duration) lock.Locker {
 	return s.Start(t, watchdog).Locker(s.Name(t))
 }
 
+// requireFree tries a lock that nobody holds, and that no call of this process asks for.
+func requireFree(t *testing.T, l lock.Locker) {
+	t.Helper()
+	hold, err := l.TryLock(Bounded(t))
+	require.NoError(t, err)
+	Unlock(t, hold)
+}
+
 func await(t *testing.T, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {

@@ -85,7 +85,7 @@ var waiting = map[string]func(*testing.T, Suite){
 		cancel()
 		_, err := l.Lock(ctx)
 		require.ErrorIs(t, err, context.Canceled)
-		RequireFree(t, l)
+		requireFree(t, l)
 	},
 	"a waiter that leaves does not keep the lock from the next": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
@@ -99,7 +99,7 @@ var waiting = map[string]func(*testing.T, Suite){
 		cancel()
 		require.ErrorIs(t, <-left, context.Canceled)
 		Unlock(t, hold)
-		RequireFree(t, there)
+		RequireFree(t, there) // what has left gives back what it may have got
 	},
 	"a waiter takes over when the holder's lease ends": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)

@@ -2,6 +2,7 @@ package pubsub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -68,13 +69,16 @@ func (s *Subscription) await(ctx context.Context) error {
 	}
 }
 
+// ErrTrouble is wrapped by the error of a caller who has left after the connection of its channel failed.
+var ErrTrouble = errors.New("before that")
+
 // gaveUp returns the error of a caller who has left, with what was in the way.
 func (s *Subscription) gaveUp(ctx context.Context) error {
 	h := s.channel.hub
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if at := s.channel.seat; at != nil && h.trouble[at.node.line] != nil {
-		return fmt.Errorf("%w (before that: %w)", ended(ctx), h.trouble[at.node.line])
+		return fmt.Errorf("%w (%w: %w)", ended(ctx), ErrTrouble, h.trouble[at.node.line])
 	}
 	return ended(ctx)
 }

@@ -72,7 +72,7 @@ func (r *Round) Leave() {
 	}
 }
 
-// All takes n answers. When ctx ends, it waits for the rest for a short Grace, and then leaves.
+// All takes n answers. When ctx ends, it waits for the rest for a short grace, and then leaves.
 func (r *Round) All(ctx context.Context, n int, take func(Answer)) (complete bool) {
 	for ; n > 0; n-- {
 		select {

@@ -103,7 +103,7 @@ var may = map[layer][]layer{
 	sending:  {core, part},
 	core:     {part},
 	part:     {},
-	testHelp: {root, object, base, locking, core, part, testHelp},
+	testHelp: {root, object, base, locking, sending, core, part, testHelp},
 }
 
 // never is what no program that uses the library must link by it.

@@ -45,14 +45,14 @@ func (s *Sender) askPolicies(ctx context.Context, q *Question) (map[string]strin
 	policies := map[string]string{}
 	for _, node := range s.Topo.masters() {
 		asking.Go(func() {
-			answered := q.Asks(node)
+			asked := q.Asks(node)
 			c := s.Topo.Reach(node)
 			info, err := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
 			policy := policyOf(ctx, c, info)
 			if err = unanswered(err); err == nil {
-				answered()
+				asked.Answered()
 			} else {
-				err = q.Ended(context.Background(), node, err)
+				err = asked.Ended(context.Background(), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,69 +21,87 @@ func OnlyReads(op Operation) Operation { return onlyReads{op} }
 // Question is what is asked of servers without changing anything. It may be left while it is asked. The zero value is ready for use.
 type Question struct {
 	mu   sync.Mutex
-	open []string // servers that have not answered; "" if it is not known which
-	why  error    // the last failure
+	open []*Asked
 }
 
-// Asks notes that a server is asked. answered is called when it has answered.
-func (q *Question) Asks(node string) (answered func()) {
+// Asked is a server that has not answered yet.
+type Asked struct {
+	q    *Question
+	node string // "" if it is not known which
+	why  error  // the last failure
+}
+
+// Asks notes that a server is asked. Answered or Ended follows.
+func (q *Question) Asks(node string) *Asked {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.open = append(q.open, node)
-	return func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if i := slices.Index(q.open, node); i >= 0 {
-			q.open = slices.Delete(q.open, i, i+1)
-		}
+	a := &Asked{q: q, node: node}
+	q.open = append(q.open, a)
+	return a
+}
+
+// Failed notes why the server was not reached. It is asked again.
+func (a *Asked) Failed(why error) {
+	a.q.mu.Lock()
+	defer a.q.mu.Unlock()
+	a.why = why
+}
+
+// Answered notes that the server has answered.
+func (a *Asked) Answered() {
+	a.q.mu.Lock()
+	defer a.q.mu.Unlock()
+	a.done()
+}
+
+func (a *Asked) done() {
+	if i := slices.Index(a.q.open, a); i >= 0 {
+		a.q.open = slices.Delete(a.q.open, i, i+1)
 	}
 }
 
-// Failed notes why a server was not reached.
-func (q *Question) Failed(why error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.why = why
+// Ended returns the error of the exchange with the server, which ended with err. Unless that is an answer, it says that
+// the server was not reached.
+func (a *Asked) Ended(ctx context.Context, err error) error {
+	a.q.mu.Lock()
+	defer a.q.mu.Unlock()
+	if !Transient(err) || errors.Is(err, core.ErrSlotMoving) {
+		a.done()
+		return err
+	}
+	a.why = cmp.Or(a.why, err) // which a caller that leaves now is told, too
+	return unreached(ctx, withAddress(a.node, a.why))
 }
 
-// Left returns the error of a question that was left because of err. Who leaves without having
+// Left returns the error of a question that was left because of err. A caller that leaves without having
 // set a time is not told of a server that has had none to answer.
 func (q *Question) Left(ctx context.Context, err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if ctx.Err() == nil || q.why == nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	var all []error
+	for _, a := range q.open {
+		if a.why != nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			all = append(all, withAddress(a.node, cmp.Or(a.why, errNoAnswer)))
+		}
+	}
+	if ctx.Err() == nil || len(all) == 0 {
 		return err
 	}
-	return unreachedAt(ctx, q.open, q.why)
+	slices.SortFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return unreached(ctx, errors.Join(slices.CompactFunc(all, func(a, b error) bool { return a.Error() == b.Error() })...))
 }
 
-// Ended returns the error of an exchange with a server that ended with err. Unless that is an answer, it says that the
-// server was not reached.
-func (q *Question) Ended(ctx context.Context, node string, err error) error {
-	if !Transient(err) || errors.Is(err, core.ErrSlotMoving) {
-		return err
+var errNoAnswer = errors.New("no answer")
+
+// withAddress returns the error with the address of a server, unless it is not known, or the error has it.
+func withAddress(node string, why error) error {
+	if node == "" || strings.Contains(why.Error(), node+":") {
+		return why
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	why := q.why
-	if why == nil {
-		why = err
-	}
-	return unreachedAt(ctx, []string{node}, why)
+	return fmt.Errorf("%s: %w", node, why)
 }
 
-// unreachedAt returns the error of what the servers have not answered, with their addresses.
-func unreachedAt(ctx context.Context, nodes []string, why error) error {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node string) bool {
-		return node == "" || why != nil && strings.Contains(why.Error(), node)
-	})
-	slices.Sort(nodes)
-	switch at := strings.Join(slices.Compact(nodes), ", "); {
-	case why == nil:
-		why = errors.New(strings.TrimPrefix(at+": no answer", ": "))
-	case at != "":
-		why = fmt.Errorf("%s: %w", at, why)
-	}
+func unreached(ctx context.Context, why error) error {
 	if ctx.Err() == nil {
 		return fmt.Errorf("%w: %w", ErrUnreached, why)
 	}

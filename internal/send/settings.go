@@ -30,14 +30,13 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	if s.Cluster() {
 		policies, err = s.askPolicies(ctx, q)
 	} else {
-		node := s.Topo.current()
-		answered := q.Asks(node)
+		asked := q.Asks(s.Topo.current())
 		info, err = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString()
 		if err = unanswered(err); err == nil {
 			policies[""] = policyOf(ctx, s.Redis, info)
-			answered()
+			asked.Answered()
 		} else {
-			err = q.Ended(context.Background(), node, err)
+			err = asked.Ended(context.Background(), err)
 		}
 	}
 	if err != nil {

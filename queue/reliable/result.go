@@ -35,7 +35,8 @@ func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Durati
 // Result returns what a message was acknowledged with by AckWith. Cost: one script call,
 // shared with other calls of this process. Errors: [ErrPending] if the message is not
 // done; [ErrBuried]; [ErrNotFound] if there is neither a message of that id nor a
-// result, or no more; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
+// result, or no more; ctx's error and cause, with rueidisson.ErrUnreached if the last exchange with the server has
+// failed by then; [ErrInvalidArgument]; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Result(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
 	var text []byte
@@ -73,8 +74,7 @@ func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
 // A message that was buried is [ErrBuried], and one that was removed or has expired
 // [ErrNotFound], as soon as that is told; one that was acknowledged without a result is
 // [ErrNotFound] at the next look, and so is one whose result is kept no more.
-// Otherwise the errors are those of [Queue.Result], without [ErrPending]; with rueidisson.ErrUnreached if the wait ended
-// while the server was not reached.
+// Otherwise the errors are those of [Queue.Result], without [ErrPending].
 func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
 	var text []byte
@@ -92,12 +92,10 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	l.waiting[id] = append(l.waiting[id], news)
 	l.mu.Unlock()
 	defer l.leave(id, news)
-	switch err := l.subscribe(ctx, q.h.e, q.of.done); {
-	case err != nil && q.h.e.Open() != nil:
-		return nil, err
-	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, send.Unanswered(ctx, err)
-	case err != nil && ctx.Err() != nil:
+	if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
+		if q.h.e.Open() == nil && errors.Is(err, pubsub.ErrTrouble) {
+			err = send.Unanswered(ctx, err)
+		}
 		return nil, err
 	}
 	var failing time.Time
@@ -166,10 +164,12 @@ func (h *hub) someResults(batch []*resultCall) (left []*resultCall, err error) {
 	l := h.ears.Get(of.key) // it stays for who comes while the server does not answer
 	defer h.ears.Put(of.key, l)
 	got, err := h.e.RunTold(context.Background(), asksAfter, on, ids, func(why error) { l.outage.Failed(h.e.Sender, why) })
+	if err == nil || !send.Transient(err) {
+		l.outage.Answered()
+	}
 	if err != nil {
 		return nil, err
 	}
-	l.outage.Answered()
 	all, err := got.AsStrSlice()
 	if err != nil || len(all) != len(batch) || all[0] == "l" {
 		return nil, errAnswer

@@ -2,6 +2,7 @@ package reliable
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,9 +55,19 @@ func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
 	}
 	proxy.Accept()
 	redistest.Eventually(t, func() bool { _, err := r.Stats(t.Context()); return err == nil }, soon, 10*time.Millisecond)
+	long, cancel := context.WithCancel(t.Context())
+	var listens sync.WaitGroup
+	listens.Go(func() { _, _ = r.Await(long, id) }) // keeps the subscription
+	l := r.h.ears.Get(r.of.key)
+	defer r.h.ears.Put(r.of.key, l)
+	redistest.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.sub != nil }, soon, time.Millisecond)
 	proxy.BlackHole()
-	err := awaits()
+	ctx, stop := context.WithTimeout(t.Context(), redistest.Scaled(r.e.SendTimeout()+2*time.Second)) // the look has failed by then
+	defer stop()
+	_, err := r.Await(ctx, id)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, send.ErrUnreached)
+	cancel()
+	listens.Wait()
 	proxy.Restore()
 }
