@@ -136,7 +136,7 @@ func newReds(t testing.TB, s *redistest.Sentinel) (r reds) {
 func (r reds) here(name string) lock.Locker  { return red(r.mine, name) }
 func (r reds) there(name string) lock.Locker { return red(r.theirs, name) }
 
-// red is a red lock on all servers, each of which has a name of its own for it. A machine that is busy is no reason to do
+// red returns a red lock on all servers. Each server has a name of its own for it. A machine that is busy is no reason to do
 // without a member here.
 func red(clients []*rueidisson.Client, name string) lock.Locker {
 	var all []lock.Locker

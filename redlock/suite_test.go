@@ -54,7 +54,7 @@ func silencable(servers []rueidis.ClientOption, of, mute func(clients []*rueidis
 	}
 }
 
-// red is a red lock on all servers, each of which has a name of its own for it.
+// red returns a red lock on all servers. Each server has a name of its own for it.
 func red(clients []*rueidisson.Client, name string) lock.Locker {
 	// A machine that is busy is no reason to do without a member here.
 	return hasty(clients, name).(*redlock.Lock).With(redlock.WithMemberTimeout(soon))

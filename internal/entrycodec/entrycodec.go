@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// Settings is what the options of a handle say of its codecs. The zero value means text for keys, and the codec of the
+// Settings has the codecs that the options of a handle set. The zero value means text for keys, and the codec of the
 // client for values.
 type Settings struct {
 	keyCodec, valueCodec   any           // a codec.Codec[K] and a codec.Codec[V]; nil: of the families

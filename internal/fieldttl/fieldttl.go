@@ -21,7 +21,7 @@ var lua embed.FS
 // Script reads whether the server of a key has times to live of fields.
 var Script = scripts.Must(lua, "lua/expires.lua")
 
-// Support is what a client knows of its servers.
+// Support remembers which servers of a client keep times to live of fields.
 type Support struct {
 	e     *locking.Engine
 	slots slotSet // whose servers have times to live of fields
@@ -65,7 +65,7 @@ func (s *Support) Check(ctx context.Context, key string) error {
 // Known reports whether the server of a key is known to have times to live of fields.
 func (s *Support) Known(key string) bool { return s.slots.has(s.e.Slot(key)) }
 
-// Note remembers whether the server of a key has times to live of fields. A server of which that is not known is asked
+// Note remembers whether the server of a key has times to live of fields. A server that is not known yet is asked
 // again: the one before may have failed over to an older one.
 func (s *Support) Note(key string, has bool) {
 	if has {

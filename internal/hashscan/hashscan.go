@@ -58,7 +58,7 @@ const (
 	someServer = "some server" // one that does not tell its name
 )
 
-// Config is what the options of a walk say.
+// Config has the settings of a walk.
 type Config struct {
 	Match string // a glob; empty: all
 	Page  int    // fields of a page

@@ -69,7 +69,7 @@ func (s *Subscription) await(ctx context.Context) error {
 	}
 }
 
-// ErrTrouble is wrapped by the error of a caller who has left after the connection of its channel failed.
+// ErrTrouble says that the connection of a channel had failed before its caller left.
 var ErrTrouble = errors.New("before that")
 
 // gaveUp returns the error of a caller who has left, with what was in the way.

@@ -18,7 +18,8 @@ type onlyReads struct{ Operation }
 // OnlyReads returns op, which changes nothing: its outcome is not unknown if the reply is lost.
 func OnlyReads(op Operation) Operation { return onlyReads{op} }
 
-// Question is what is asked of servers without changing anything. It may be left while it is asked. The zero value is ready for use.
+// Question records which servers have not answered a read yet. A caller may leave before they do. The zero value is ready for
+// use.
 type Question struct {
 	mu   sync.Mutex
 	open []*Asked
