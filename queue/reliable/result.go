@@ -92,15 +92,15 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	l.waiting[id] = append(l.waiting[id], news)
 	l.mu.Unlock()
 	defer l.leave(id, news)
-	if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
-		if q.h.e.Open() == nil && errors.Is(err, pubsub.ErrTrouble) {
-			err = send.Unanswered(ctx, err)
-		}
-		return nil, err
-	}
 	var failing time.Time
 	var failure error // of the last look; nil: it was answered
 	for {
+		if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
+			if q.h.e.Open() == nil && errors.Is(err, pubsub.ErrTrouble) {
+				err = send.Unanswered(ctx, err)
+			}
+			return nil, err
+		}
 		text, err := q.result(ctx, id)
 		if err != nil && ctx.Err() != nil {
 			if errors.Is(err, send.ErrUnreached) {
@@ -212,7 +212,7 @@ func (l *listening) leave(id int64, news chan struct{}) {
 	}
 }
 
-// subscribe subscribes to results. If another call was faster, it closes its own subscription.
+// subscribe subscribes to results, unless that is done. If another call was faster, it closes its own subscription.
 func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel string) error {
 	l.mu.Lock()
 	there := l.sub != nil

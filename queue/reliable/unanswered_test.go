@@ -2,10 +2,12 @@ package reliable
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -62,7 +64,7 @@ func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
 	defer r.h.ears.Put(r.of.key, l)
 	redistest.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.sub != nil }, soon, time.Millisecond)
 	proxy.BlackHole()
-	ctx, stop := context.WithTimeout(t.Context(), redistest.Scaled(r.e.SendTimeout()+2*time.Second)) // the look has failed by then
+	ctx, stop := context.WithTimeout(t.Context(), r.e.SendTimeout()+redistest.Scaled(2*time.Second)) // the look has failed by then
 	defer stop()
 	_, err := r.Await(ctx, id)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -70,4 +72,36 @@ func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
 	cancel()
 	listens.Wait()
 	proxy.Restore()
+}
+
+// TestAwaitSubscribesLater if the server has refused it at first: it is told, and does not only look every few seconds.
+func TestAwaitSubscribesLater(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	permits := func(channels string) {
+		set := admin.B().Arbitrary("ACL", "SETUSER", "orders", "on", ">password", "+@all", "~*", "resetchannels").Args(channels).Build()
+		require.NoError(t, admin.Do(t.Context(), set).Error())
+	}
+	permits("&nothing")
+	r := rigOn(t, server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" }))
+	id := r.adds("a")
+	done := make(chan error, 1)
+	go func() {
+		text, err := r.Await(t.Context(), id)
+		if err == nil && string(text) != "done" {
+			err = errors.New(string(text))
+		}
+		done <- err
+	}()
+	l := r.h.ears.Get(r.of.key)
+	defer r.h.ears.Put(r.of.key, l)
+	redistest.Eventually(t, func() bool {
+		log, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+		return err == nil && len(log) > 0
+	}, soon, time.Millisecond)
+	permits("allchannels")
+	redistest.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.sub != nil }, soon, time.Millisecond)
+	require.NoError(t, r.gets("a").AckWith(t.Context(), []byte("done"), time.Minute))
+	require.NoError(t, <-done)
 }
