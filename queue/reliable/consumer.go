@@ -297,7 +297,7 @@ func (c *consumer) hear() {
 }
 
 // subscribing bounds the wait for a subscription: it is asked for again with the next
-// exchange that finds too little.
+// exchange that finds too little, or the next look for a result.
 const subscribing = 5 * time.Second
 
 func (c *consumer) subscribe() {

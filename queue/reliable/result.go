@@ -213,6 +213,7 @@ func (l *listening) leave(id int64, news chan struct{}) {
 }
 
 // subscribe subscribes to results, unless that is done. If another call was faster, it closes its own subscription.
+// A node that answers commands and no subscription holds up no look.
 func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel string) error {
 	l.mu.Lock()
 	there := l.sub != nil
@@ -220,6 +221,8 @@ func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel st
 	if there {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, subscribing)
+	defer cancel()
 	sub, err := e.SubscribeTo(ctx, e.Channel(channel), l.heard)
 	if err != nil {
 		return err
