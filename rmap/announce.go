@@ -8,6 +8,19 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
+// What near caches are told, as Redisson's RLocalCachedMap does: by the first byte.
+const (
+	msgClear      byte = 0
+	msgInvalidate byte = 1
+	msgUpdate     byte = 2
+	msgDisable    byte = 3
+	msgAck        byte = 4
+	msgEnable     byte = 5
+
+	// msgKeys is ours: what a script of a cache drops by itself, see tell.lua of mapcache.
+	msgKeys byte = 'R'
+)
+
 // tellArgs is how many arguments tell of one entry.
 const tellArgs = 5
 

@@ -2,7 +2,6 @@ package rmap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,28 +11,21 @@ import (
 	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/object"
-	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 var (
-	fieldCommands   = together(check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua"), scanCommands, check.Script(fieldttl.Script))
-	plainCommands   = withoutTimes(fieldCommands)
-	shardCommands   = withoutTimes(check.Scripts(lua, "lua/shards.lua"))
-	scanCommands    = check.Script(hashscan.Script, hashscan.ServerScript)
-	wholeCommands   = together(check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua"), check.Script(hashscan.ServerScript))
-	sizeCommands    = check.Script(send.SizeScript)
-	loadCommands    = withoutTimes(check.Scripts(lua, "lua/load_*.lua"))
-	throughCommands = withoutTimes(check.Scripts(lua, "lua/through.lua"))
-	drainCommands   = withoutTimes(check.Scripts(lua, "lua/behind*.lua"))
+	fieldCommands = together(check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua"), scanCommands, check.Script(fieldttl.Script))
+	plainCommands = withoutTimes(fieldCommands)
+	shardCommands = withoutTimes(check.Scripts(lua, "lua/shards.lua"))
+	scanCommands  = check.Script(hashscan.Script, hashscan.ServerScript)
+	wholeCommands = together(check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua"), check.Script(hashscan.ServerScript))
+	sizeCommands  = check.Script(send.SizeScript)
 
-	readCommands  = check.Sent(hget, hmget, hexists, hlen, hashscan.Command, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
-	addCommands   = check.Sent(hincrby, hincrbyfloat)
-	nearCommands  = check.Named("pttl", "info", "client info", "client tracking")
-	leaseCommands = check.Sent(unlease)
+	readCommands = check.Sent(hget, hmget, hexists, hlen, hashscan.Command, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
+	addCommands  = check.Sent(hincrby, hincrbyfloat)
 )
 
 // together returns the commands of all.
@@ -171,55 +163,6 @@ func (m *Sharded[K, V]) Check(ctx context.Context) error {
 	return m.m.check(ctx, o)
 }
 
-// Check checks the map that the copies are of, and what tells of its changes.
-//
-// Cost: that of the map's Check, and one script call for each of its hashes. Errors: as [Map.Check].
-func (n *Near[K, V]) Check(ctx context.Context) error {
-	if err := object.Checked(ctx, n.bad); err != nil || n.m == nil {
-		return fmt.Errorf("check near cache: %w", errors.Join(err, n.b.bad))
-	}
-	err := n.m.Check(ctx)
-	if n.b.h == nil {
-		return err
-	}
-	e := n.b.h.e
-	return errors.Join(err, check.Parallel(len(n.b.keys), func(i int) error {
-		key := n.b.keys[i]
-		o := check.Object{Engine: e, Kind: "near cache", Name: n.m.Name(), Bad: n.b.bad, Keys: check.Keys(check.Hash, key), Commands: []check.Commands{nearCommands}}
-		if n.cfg.announced {
-			cached, caches := keys.NearDisabled(key)
-			o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(key), Type: check.ZSet}, check.Key{Name: cached}, check.Key{Name: caches})
-			o.Channels = []pubsub.Channel{e.Channel(keys.NearChannel(key))}
-		}
-		return check.Run(ctx, o)
-	}))
-}
-
-// Check checks the map that is loaded, and the leases of those who load. It loads nothing.
-//
-// Cost: that of the map's Check, and one script call, two where loads take the lock of the entry. Errors: as [Map.Check].
-func (l *Loading[K, V]) Check(ctx context.Context) error {
-	if err := object.Checked(ctx, l.bad); err != nil {
-		return l.failed("check", err)
-	}
-	err := l.m.Check(ctx)
-	home := l.h.home("")
-	lease := keys.MapLoad(home, "")
-	if _, is := l.h.store.(*cached); is {
-		lease = keys.MapLease(home)
-	}
-	err = errors.Join(err, check.Run(ctx, check.Object{
-		Engine: l.h.h.e, Kind: l.h.kind, Name: l.h.name,
-		Keys:     append(changed(home), check.Each(check.String, lease)),
-		Channels: []pubsub.Channel{l.h.h.e.Channel(strings.TrimSuffix(keys.MapLoaded(home, ""), keys.GroupField("")) + "0")},
-		Commands: []check.Commands{loadCommands, leaseCommands},
-	}))
-	if l.locks {
-		err = errors.Join(err, l.h.checkLock(ctx))
-	}
-	return err
-}
-
 // changed returns the keys that change with an entry which is loaded, or written to a store.
 func changed(name string) []check.Key {
 	return []check.Key{
@@ -231,29 +174,4 @@ func changed(name string) []check.Key {
 // checkLock checks the lock of an entry, for all of them.
 func (m *handle[K, V]) checkLock(ctx context.Context) error {
 	return lock.New(m.h.e, keys.EntryLock(m.home(""), "")).Check(ctx)
-}
-
-// Check checks the map that is written, and the locks of its entries, or with [WithBehind] the queue of changes. It writes
-// nothing.
-//
-// Cost: that of the map's Check, and one script call, with WithBehind two. Errors: as [Map.Check].
-func (w *Writing[K, V]) Check(ctx context.Context) error {
-	if err := object.Checked(ctx, w.bad); err != nil {
-		return fmt.Errorf("check: %w", err)
-	}
-	err := w.m.Check(ctx)
-	m := w.h
-	if !w.cfg.behind {
-		home := m.home("")
-		return errors.Join(err, m.checkLock(ctx), check.Run(ctx, check.Object{
-			Engine: m.h.e, Kind: m.kind, Name: m.name, Commands: []check.Commands{throughCommands},
-			Keys: append(changed(home), check.Each(check.String, keys.MapLoad(home, ""))),
-		}))
-	}
-	return errors.Join(err, w.drain.lock.Check(ctx), check.Run(ctx, check.Object{
-		Engine: m.h.e, Kind: m.kind, Name: m.name,
-		Keys: append(changed(m.key), check.Key{Name: keys.MapDead(m.key), Type: check.Stream},
-			check.Key{Name: keys.MapDeadLast(m.key), Type: check.Hash}, check.Each(check.String, keys.MapLoad(m.key, ""))),
-		Commands: []check.Commands{drainCommands},
-	}))
 }

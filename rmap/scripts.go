@@ -73,8 +73,7 @@ var (
 	readToLoad       = send.Sized(loadLookScript, send.Sizing{Writes: true})
 	readToLoadCached = send.Sized(mapcache.LoadLook, send.Sizing{Writes: true})
 
-	pageCached  = send.Sized(mapcache.Scan, send.Sizing{})
-	readBacklog = send.Sized(behindTakeScript, send.Sizing{})
+	pageCached = send.Sized(mapcache.Scan, send.Sizing{})
 )
 
 // peekedFields returns what tells how long the answer to a peek is, whose fields begin with that
