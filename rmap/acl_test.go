@@ -92,7 +92,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			}
 			require.NoError(t, w.Close(t.Context()))
 		}
-		if behindOn(m) == nil {
+		if m.inside().whole {
 			w := NewWriting(m, func(context.Context, []Change[string, int]) error { return Discard(errPicky) }, WithBehind(1), WithWriteDelay(time.Millisecond))
 			for range 2 {
 				require.NoError(t, w.Put(t.Context(), "k", 1))

@@ -41,7 +41,12 @@ func (a addend) command() *scripts.Command {
 // the request is sent once; [ErrDecode] if the value is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
 func Add[K comparable, N Number](ctx context.Context, m Mapping[K, N], k K, delta N, opts ...PutOption) (N, error) {
-	return m.add(ctx, k, delta, opts)
+	if at, is := m.(interface { // what is inside a map takes allocations
+		add(context.Context, K, N, []PutOption) (N, error)
+	}); is {
+		return at.add(ctx, k, delta, opts)
+	}
+	return m.inside().add(ctx, k, delta, opts)
 }
 
 func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {

@@ -79,22 +79,6 @@ func (l *Loading[K, V]) heard(ctx context.Context, k K) time.Duration {
 // farGaps is so far from its end that an entry is loaded anew by one hit of 500 million.
 const farGaps = 20
 
-// refreshing returns the Loading beneath a Near that is to hear of its hits.
-func refreshing[K comparable, V any](m Mapping[K, V]) *Loading[K, V] {
-	switch m := m.(type) {
-	case *Loading[K, V]:
-		if m.bad == nil && m.cfg.beta > 0 {
-			return m
-		}
-		return refreshing(m.m)
-	case *Writing[K, V]:
-		return refreshing(m.m)
-	case *Near[K, V]:
-		return refreshing(m.m)
-	}
-	return nil
-}
-
 // turn reports whether it is time to look after k, and what was known of its end.
 // Nobody else of the process does so meanwhile.
 func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
@@ -139,7 +123,7 @@ func (l *Loading[K, V]) learn(k K, e end) {
 // else it was written anew.
 func (l *Loading[K, V]) stays(ctx context.Context, k K, e end) bool {
 	before := l.now()
-	left, err := l.m.base().left(ctx, k)
+	left, err := l.in.left(ctx, k)
 	if err == nil && left == 0 { // it has come to its end: the next one has another
 		l.mu.Lock()
 		delete(l.ends.of, k)

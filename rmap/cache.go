@@ -212,10 +212,10 @@ func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by O
 
 // base has the ends of entries told, too, which may be moved where no entry is
 // written. Idle times are not: each read moves them.
-func (m *Cache[K, V]) base() base[K] {
-	b := m.m.base(m.TTL)
-	b.beside = []string{keys.MapTimes(m.m.key)}
-	return b
+func (m *Cache[K, V]) inside() inside[K, V] {
+	in := m.m.inside(m.TTL)
+	in.beside = []string{keys.MapTimes(m.m.key)}
+	return in
 }
 
 var _ Mapping[string, int] = (*Cache[string, int])(nil)

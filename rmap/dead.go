@@ -196,7 +196,7 @@ func (w *Writing[K, V]) Purge(ctx context.Context, ids ...string) (n int64, err 
 
 // skips returns the offset of a value in the map's value: how many bytes precede it.
 func (w *Writing[K, V]) skips() int {
-	if _, is := w.h.store.(*cached); is {
+	if w.h.isCache() {
 		return mapcache.Header
 	}
 	return 0

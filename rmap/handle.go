@@ -60,6 +60,12 @@ func (m *handle[K, V]) sender() sender {
 	return sender{h: m.h, key: m.key, ids: m.cfg.requestIDs, announces: m.cfg.announce}
 }
 
+// isCache reports whether values have headers, and writes end the leases of loads.
+func (m *handle[K, V]) isCache() bool {
+	_, is := m.store.(*cached)
+	return is
+}
+
 // usable checks what every operation needs.
 func (m *handle[K, V]) usable(ctx context.Context) error {
 	err := object.Usable(ctx, m.h.e, m.bad)
@@ -106,7 +112,7 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 		v, err = codec.Decode(m.codecs.Values, got.text)
 	}
 	if (err != nil || m.text) && got.broken == nil && mapcache.Looks(got.text) {
-		if _, is := m.store.(*cached); !is { // whose values have headers
+		if !m.isCache() { // whose values have headers
 			var none V
 			v, err = none, fmt.Errorf("%w: it has the header of a cache's", ErrWrongKind)
 		}

@@ -26,7 +26,7 @@ func (l *Loading[K, V]) Check(ctx context.Context) error {
 	err := l.m.Check(ctx)
 	home := l.h.home("")
 	lease := keys.MapLoad(home, "")
-	if _, is := l.h.store.(*cached); is {
+	if l.h.isCache() {
 		lease = keys.MapLease(home)
 	}
 	err = errors.Join(err, check.Run(ctx, check.Object{

@@ -186,7 +186,7 @@ func (l *Loading[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption)
 		return sum, err
 	}
 	defer l.written(k)
-	return l.m.add(ctx, k, delta, opts)
+	return l.in.add(ctx, k, delta, opts)
 }
 
 var _ Mapping[string, int] = (*Loading[string, int])(nil)

@@ -13,6 +13,7 @@ import (
 // one handle for a map serves a process best; it needs no end.
 type Loading[K comparable, V any] struct {
 	m     Mapping[K, V]
+	in    inside[K, V]
 	h     *handle[K, V]
 	load  func(ctx context.Context, k K) (V, bool, error)
 	many  func(ctx context.Context, ks []K) (map[K]V, error) // nil: one by one
@@ -29,21 +30,19 @@ type Loading[K comparable, V any] struct {
 	fails   map[K]failure
 }
 
-func (l *Loading[K, V]) base() base[K] {
+func (l *Loading[K, V]) inside() inside[K, V] {
+	in := l.in
+	in.whole, in.writes, in.add = false, false, l.add
 	if l.bad != nil {
-		return base[K]{bad: l.bad}
+		in.base = base[K]{bad: l.bad}
+		return in
 	}
-	return l.afresh(l.m.base())
+	in.base, in.written = l.afresh(in.base), l.written
+	if l.cfg.beta > 0 {
+		in.heard = l.heard
+	}
+	return in
 }
-
-// housed is a map that is made of hashes in Redis, or on top of one that is.
-type housed[K comparable, V any] interface{ handle() *handle[K, V] }
-
-func (m *Map[K, V]) handle() *handle[K, V]     { return m.m }
-func (m *TTLMap[K, V]) handle() *handle[K, V]  { return m.m }
-func (m *Cache[K, V]) handle() *handle[K, V]   { return m.m }
-func (m *Sharded[K, V]) handle() *handle[K, V] { return m.m }
-func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 
 // NewLoading returns a map on top of m whose [Loading.Get] and [Loading.GetMany]
 // load entries that do not exist. They call load, and write its result to m, with the times of
@@ -75,21 +74,20 @@ func NewLoading[K comparable, V any](m Mapping[K, V], load func(ctx context.Cont
 	if l.bad == nil {
 		l.bad = errors.Join(l.chooseMany(), l.chooseTTL())
 	}
-	base, is := m.(housed[K, V])
-	if is {
-		l.h = base.handle()
+	if m != nil {
+		l.in = m.inside()
+		l.h = l.in.handle
 	}
 	switch {
 	case l.bad != nil:
 	case m == nil || l.load == nil:
 		l.bad = fmt.Errorf("%w: a nil map or loader", ErrInvalidArgument)
-	case !is || l.h == nil:
+	case l.h == nil:
 		l.bad = fmt.Errorf("%w: %T cannot be loaded", ErrInvalidArgument, m)
 	case l.h.bad != nil:
 		l.bad = l.h.bad
 	default:
-		_, cache := l.h.store.(*cached)
-		l.locks, l.voids = !cache || l.h.cfg.entryLock, !cache
+		l.locks, l.voids = !l.h.isCache() || l.h.cfg.entryLock, !l.h.isCache()
 		l.bad = l.mayEnd()
 	}
 	return l

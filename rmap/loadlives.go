@@ -58,7 +58,7 @@ func (l *Loading[K, V]) mayEnd() error {
 	switch {
 	case l.cfg.beta == 0 && l.ttl == nil && l.cfg.jitter == 0 && l.cfg.stale == 0:
 		return nil
-	case l.m.base().left == nil:
+	case l.in.left == nil:
 		return fmt.Errorf("%w: the entries of this map stay: they have no time to live, and nothing to refresh", ErrInvalidArgument)
 	case l.cfg.stale > 0 && l.h.cfg.entries.idle > 0:
 		return fmt.Errorf("%w: WithStaleOnError is not for entries with an idle time", ErrInvalidArgument)

@@ -88,7 +88,7 @@ func (l *Loading[K, V]) stale(ctx context.Context, k K) bool {
 // endsSoon asks whether the last time of an entry has begun.
 func (l *Loading[K, V]) endsSoon(ctx context.Context, k K) bool {
 	before := l.now()
-	left, err := l.m.base().left(ctx, k)
+	left, err := l.in.left(ctx, k)
 	switch {
 	case err != nil || left == 0:
 		return false // which was right when it was read

@@ -3,7 +3,6 @@ package rmap
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
@@ -25,7 +24,7 @@ func New[K comparable, V any](c Client, name string, opts ...MapOption) *Map[K, 
 	return &Map[K, V]{wholeOf(m)}
 }
 
-func (m *Map[K, V]) base() base[K] { return m.m.base(nil) }
+func (m *Map[K, V]) inside() inside[K, V] { return m.m.inside(nil) }
 
 // common has the operations on entries, which Map, TTLMap, Cache and Sharded share. What differs is in their comments.
 type common[K comparable, V any] struct{ entryObjects[K, V] }
@@ -62,36 +61,9 @@ type Mapping[K comparable, V any] interface {
 
 	Lock(k K) *lock.Lock
 	Check(ctx context.Context) error
-	add(ctx context.Context, k K, delta V, opts []PutOption) (V, error)
 
-	// base is what it stands on in Redis: of what is built on another one, that
-	// one's.
-	base() base[K]
-}
-
-// base is where the entries of a map are in Redis.
-type base[K comparable] struct {
-	h    *hub
-	bad  error    // why the handle cannot be used
-	keys []string // its hashes: one, or one for each shard
-
-	beside []string // of a single hash: what else says which entries there are
-
-	announces bool // its writes tell near caches
-
-	// at is in which of the hashes the entry of k is, and under which field.
-	at func(k K) (i int, field string, err error)
-	// left is how long the entry of k stays, as TTL says; nil if entries of this
-	// kind of map never go by themselves.
-	left func(ctx context.Context, k K) (time.Duration, error)
-}
-
-// base returns that of a map with one hash.
-func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, error)) base[K] {
-	return base[K]{h: m.h, bad: m.bad, keys: []string{m.key}, announces: m.cfg.announce, left: left, at: func(k K) (int, string, error) {
-		field, err := m.codecs.Key(k)
-		return 0, field, err
-	}}
+	// inside is for what is built on the map.
+	inside() inside[K, V]
 }
 
 var (

@@ -28,7 +28,7 @@ import (
 // they point to must not be changed.
 type Near[K comparable, V any] struct {
 	m   Mapping[K, V]
-	b   base[K]
+	b   inside[K, V]
 	cfg nearConfig
 	bad error
 
@@ -43,7 +43,7 @@ type Near[K comparable, V any] struct {
 // of one. It does no I/O: the operations of the near cache report an invalid option. Close ends
 // it. A near cache that is not used any more is closed when the garbage is collected.
 func NewNear[K comparable, V any](m Mapping[K, V], opts ...NearOption) *Near[K, V] {
-	n := &Near[K, V]{m: m, b: m.base()}
+	n := &Near[K, V]{m: m, b: m.inside()}
 	n.cfg, n.bad = resolveNear(opts)
 	if n.bad == nil && n.cfg.announced && !n.b.announces {
 		n.bad = fmt.Errorf("%w: WithAnnounced needs a map that is made with WithAnnounce", ErrInvalidArgument)
@@ -126,7 +126,7 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 		}
 	}
 	c := newCopies[K, V](n.b.h.e, n.cfg, lanes, from)
-	c.ahead = refreshing(n.m)
+	c.ahead = n.b.heard
 	name := n.m.Name()
 	c.report = &report{e: n.b.h.e, born: time.Now(), did: func() core.NearCounts {
 		return core.NearCounts{Cache: name, Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), WholeDrops: c.wholeDrops()}
@@ -189,7 +189,7 @@ func (n *Near[K, V]) keep(ctx context.Context, k K, v V, p place) {
 	}
 	it := n.copied(v, p, n.cfg.age)
 	if n.cfg.bytes > 0 {
-		if it.size, p.ok = sizeOf(n.m, p.field, v); !p.ok {
+		if it.size, p.ok = n.sizeOf(p.field, v); !p.ok {
 			return
 		}
 	}
@@ -405,10 +405,14 @@ func (n *Near[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (v
 		return v, err
 	}
 	defer n.wrote(k)
-	return n.m.add(ctx, k, delta, opts)
+	return n.b.add(ctx, k, delta, opts)
 }
 
-func (n *Near[K, V]) base() base[K] { return n.b }
+func (n *Near[K, V]) inside() inside[K, V] {
+	in := n.b
+	in.handle, in.whole, in.writes, in.written, in.add = nil, false, false, nil, n.add
+	return in
+}
 
 // NearStats is what a near cache has done since its first read.
 type NearStats struct {

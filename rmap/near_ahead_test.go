@@ -74,7 +74,7 @@ func TestHitsAreToldSeldom(t *testing.T) {
 		it := n.kept.Load().get("5")
 		return err == nil && there && it != nil && it.again.Load()-it.from.now() > int64(30*time.Minute)
 	}, soon, time.Millisecond)
-	require.Nil(t, refreshing[string, int](NewLoading(l.m, quick)))
+	require.Nil(t, NewLoading(l.m, quick).inside().heard)
 }
 
 // TestAnEntryThatHadEndedIsLookedAtAgain: what comes in its place has an end of its own.

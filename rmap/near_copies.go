@@ -24,7 +24,7 @@ type copies[K comparable, V any] struct {
 	*lanes
 	tally
 	report *report
-	ahead  *Loading[K, V] // hears of hits; nil: nobody does
+	ahead  func(ctx context.Context, k K) time.Duration // hears of hits; nil: nobody does
 }
 
 // copied is an entry, or that there is none.
@@ -61,15 +61,9 @@ func newCopies[K comparable, V any](e *locking.Engine, cfg nearConfig, lanes *la
 const besideEntry = 200
 
 // sizeOf returns what a copy counts where they are bounded by bytes; false: it is not kept.
-func sizeOf[K comparable, V any](m Mapping[K, V], field string, v V) (uint32, bool) {
-	switch m := m.(type) {
-	case *Near[K, V]:
-		return sizeOf(m.m, field, v)
-	case housed[K, V]:
-		text, err := m.handle().codecs.Value(v)
-		return uint32(besideEntry + len(field) + len(text)), err == nil
-	}
-	return 0, false
+func (n *Near[K, V]) sizeOf(field string, v V) (uint32, bool) {
+	text, err := n.b.encode(v)
+	return uint32(besideEntry + len(field) + len(text)), err == nil
 }
 
 // get returns the copy of k, if it counts, else nil. The clock is read before the generation: who
@@ -102,14 +96,14 @@ func (c *copies[K, V]) keep(k K, it *copied[V]) {
 	}
 }
 
-// hears has the Loading beneath, if there is one, hear of a hit, if that is due.
+// hears has what loads beneath, if anything does, hear of a hit, if that is due.
 func (c *copies[K, V]) hears(ctx context.Context, k K, it *copied[V]) {
 	if c.ahead == nil || it.none {
 		return
 	}
 	now, due := it.from.now(), it.again.Load()
 	if now >= due && it.again.CompareAndSwap(due, math.MaxInt64) {
-		it.again.Store(now + int64(c.ahead.heard(ctx, k)))
+		it.again.Store(now + int64(c.ahead(ctx, k)))
 	}
 }
 

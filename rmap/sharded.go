@@ -171,11 +171,11 @@ func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
 	})
 }
 
-func (m *Sharded[K, V]) base() base[K] {
-	return base[K]{h: m.m.h, bad: m.m.bad, keys: m.s.object()[1:], announces: m.m.cfg.announce, at: func(k K) (int, string, error) {
+func (m *Sharded[K, V]) inside() inside[K, V] {
+	return m.m.spread(m.s.object()[1:], func(k K) (int, string, error) {
 		field, err := m.m.codecs.Key(k)
 		return keys.ShardOf(field, m.s.n), field, err
-	}}
+	})
 }
 
 // What is done to all shards of a map, and to the name, which says how many there

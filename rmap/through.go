@@ -108,7 +108,7 @@ func (w *Writing[K, V]) followed(ctx context.Context, hold *lock.Hold, k K, key 
 func (w *Writing[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key string, v V, verdict Verdict, replaces bool, opts []PutOption) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	g := guarded{lock: w.h.h.e.Map(w.h.lockName(key)), owner: ownerOf(hold), key: key, leaves: replaces}
-	if _, nested := w.m.(*Writing[K, V]); g.owner == "" || nested {
+	if g.owner == "" || w.in.writes {
 		return w.followPlainly(ctx, k, v, verdict, replaces, opts)
 	}
 	if g.lives, err = w.h.lifetime(opts); err == nil && verdict == Store {
@@ -118,8 +118,8 @@ func (w *Writing[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key st
 	if err != nil {
 		return err
 	}
-	if l, is := w.m.(*Loading[K, V]); is {
-		defer l.written(k)
+	if w.in.written != nil {
+		defer w.in.written(k)
 	}
 	return w.followGuarded(ctx, g)
 }

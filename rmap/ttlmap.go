@@ -31,7 +31,7 @@ func NewTTLMap[K comparable, V any](c Client, name string, opts ...TTLMapOption)
 	return &TTLMap[K, V]{wholeOf(m)}
 }
 
-func (m *TTLMap[K, V]) base() base[K] { return m.m.base(m.TTL) }
+func (m *TTLMap[K, V]) inside() inside[K, V] { return m.m.inside(m.TTL) }
 
 // TTL returns how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //

@@ -24,6 +24,7 @@ type Change[K comparable, V any] struct {
 // Any number of goroutines may use it.
 type Writing[K comparable, V any] struct {
 	m     Mapping[K, V]
+	in    inside[K, V]
 	h     *handle[K, V]
 	write func(ctx context.Context, changes []Change[K, V]) error
 	cfg   writingConfig
@@ -71,9 +72,9 @@ func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Con
 	w := &Writing[K, V]{m: m, write: write}
 	w.cfg = writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
 	w.cfg, w.bad = object.Options(w.cfg, opts, WritingOption.applyWriting)
-	base, is := m.(housed[K, V])
-	if is {
-		w.h = base.handle()
+	if m != nil {
+		w.in = m.inside()
+		w.h = w.in.handle
 	}
 	switch {
 	case w.bad != nil:
@@ -81,12 +82,12 @@ func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Con
 		w.bad = fmt.Errorf("%w: a nil map or writer", ErrInvalidArgument)
 	case w.cfg.others && !w.cfg.behind:
 		w.bad = fmt.Errorf("%w: only what is written behind can be written by others", ErrInvalidArgument)
-	case !is || w.h == nil:
+	case w.h == nil:
 		w.bad = fmt.Errorf("%w: %T cannot be written behind or through", ErrInvalidArgument, m)
 	case w.h.bad != nil:
 		w.bad = w.h.bad
 	case w.cfg.behind:
-		w.bad = behindOn(m)
+		w.bad = w.behindOn()
 		w.drain.lock = lock.NewFenced(w.h.h.e, keys.MapDrain(w.h.key))
 		w.drain.news, w.drain.line = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
@@ -94,21 +95,20 @@ func NewWriting[K comparable, V any](m Mapping[K, V], write func(ctx context.Con
 }
 
 // behindOn refuses what a change in one step would pass by.
-func behindOn[K comparable, V any](m Mapping[K, V]) error {
-	switch m.(type) {
-	case *Map[K, V], *TTLMap[K, V], *Cache[K, V]:
+func (w *Writing[K, V]) behindOn() error {
+	if w.in.whole {
 		return nil
 	}
-	return fmt.Errorf("%w: %T cannot be written behind: a Map, a TTLMap or a Cache can", ErrInvalidArgument, m)
+	return fmt.Errorf("%w: %T cannot be written behind: a Map, a TTLMap or a Cache can", ErrInvalidArgument, w.m)
 }
 
-func (w *Writing[K, V]) handle() *handle[K, V] { return w.h }
-
-func (w *Writing[K, V]) base() base[K] {
+func (w *Writing[K, V]) inside() inside[K, V] {
+	in := w.in
+	in.whole, in.writes, in.written, in.add = false, true, nil, w.add
 	if w.bad != nil {
-		return base[K]{bad: w.bad}
+		in.base = base[K]{bad: w.bad}
 	}
-	return w.m.base()
+	return in
 }
 
 // Name returns the name that the map was made with, before any mapping.

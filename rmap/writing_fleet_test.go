@@ -21,7 +21,7 @@ import (
 // killed queues a change as a process does that is killed when it has the answer.
 func killed(t *testing.T, m Mapping[string, int], k string, v int) {
 	t.Helper()
-	h := m.(housed[string, int]).handle()
+	h := m.inside().handle
 	text, err := h.codecs.Value(v)
 	require.NoError(t, err)
 	_, err = h.store.(queues).queue(t.Context(), 1_000_000, queuing{pairs: []string{k, "=" + text}, seen: whatever})
