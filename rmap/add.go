@@ -8,26 +8,11 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // Number is what can be added to.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
-// addend is a number as the server adds it.
-type addend struct {
-	text        string
-	float       bool
-	least, most string // of the sum, where the type is narrower than what the server adds
-}
-
-func (a addend) command() *scripts.Command {
-	if a.float {
-		return hincrbyfloat
-	}
-	return hincrby
 }
 
 // Add adds delta to the value of k in one step on the server, and returns the

@@ -1,8 +1,6 @@
 package rmap
 
 import (
-	"context"
-
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lockkit"
@@ -72,15 +70,6 @@ func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
 // RMap.getCountDownLatch.
 func (c entryObjects[K, V]) Latch(k K) *latch.Latch {
 	return latch.New(c.m.h.e, c.m.entryObject(k, entryLatch))
-}
-
-// lockName returns the lock of the entry of an encoded key.
-func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.home(key), key) }
-
-// carries reports whether ctx carries a hold of the entry's lock.
-func (m *handle[K, V]) carries(ctx context.Context, key string) bool {
-	_, hold := lockkit.Carried[lock.Hold](ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
-	return hold != nil
 }
 
 // entryObject returns the name of an object of the entry of k: empty, which each of its operations

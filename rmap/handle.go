@@ -9,9 +9,12 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/entrycodec"
 	"github.com/rueidisson/rueidisson/internal/fieldttl"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -181,4 +184,37 @@ func reading[T any](ctx context.Context, h *hub, call func() (T, error)) (T, err
 // it may be done still when that has ended.
 func writing[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
 	return send.Writing(h.e.Sender, ctx, call)
+}
+
+// lockName returns the lock of the entry of an encoded key.
+func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.home(key), key) }
+
+// carries reports whether ctx carries a hold of the entry's lock.
+func (m *handle[K, V]) carries(ctx context.Context, key string) bool {
+	_, hold := lockkit.Carried[lock.Hold](ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
+	return hold != nil
+}
+
+// keyTexts returns keys as they are in Redis, if the handle can be used.
+func (m *handle[K, V]) keyTexts(ctx context.Context, ks []K) ([]string, error) {
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	return m.codecs.KeyTexts(ks)
+}
+
+// pairs returns entries as they are in Redis, keys and values by turns.
+func (m *handle[K, V]) pairs(ctx context.Context, entries map[K]V) ([]string, error) {
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	pairs := make([]string, 0, 2*len(entries))
+	for k, v := range entries {
+		key, text, err := m.encode(ctx, k, v)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, key, text)
+	}
+	return pairs, nil
 }

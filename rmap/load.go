@@ -309,9 +309,6 @@ type outcome[V any] struct {
 	lives lifetime // the entry
 }
 
-// heed is how long a loader has to return when its context has ended.
-const heed = 100 * time.Millisecond
-
 // call calls the loader, on a goroutine of its own: one that does not heed its
 // context must not keep anybody.
 func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -84,19 +82,6 @@ func (l *Loading[K, V]) each(ctx context.Context, ks []K, call func(k K, b *bulk
 		goOn(err)
 	}
 	return errors.Join(failures...)
-}
-
-// fewAtATime calls for each of n, for up to 16 at a time.
-func fewAtATime(n int, call func(i int)) {
-	var all errgroup.Group
-	all.SetLimit(mostLoads)
-	for i := range n {
-		all.Go(func() error { // ends with the call
-			call(i)
-			return nil
-		})
-	}
-	_ = all.Wait() // which is nil
 }
 
 // chooseMany takes the loader of many, of the types of the map.

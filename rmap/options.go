@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/entrycodec"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -56,18 +55,6 @@ type config struct {
 	shards     int // of a sharded map
 	announce   bool
 }
-
-// lifetime is how long an entry lives, and what it takes to say so.
-type lifetime struct {
-	ttl  time.Duration // 0: for ever
-	idle time.Duration // 0: used or not
-	keep bool          // what it has
-
-	forever bool // ttl is 0 because somebody said so
-}
-
-// stays reports whether nothing is said of how long an entry lives, or that it stays.
-func (l lifetime) stays() bool { return l.ttl == 0 && l.idle == 0 && !l.keep }
 
 // WithCodec sets the codec of the values, as rueidisson.WithCodec does for all
 // objects of a client. Keys stay [codec.Text]: see [WithKeyCodec] and [WithCodecs].
@@ -198,36 +185,6 @@ type idleOption func(*lifetime) error
 func (o idleOption) applyHandle(c *config) error { return o(&c.entries) }
 func (o idleOption) applyPut(l *lifetime) error  { return o(l) }
 func (idleOption) forCache()                     {}
-
-// text returns how long an entry lives, for scripts.
-func (l lifetime) text() string {
-	switch {
-	case l.keep:
-		return "keep"
-	case l.ttl > 0:
-		return decimal(core.Millis(l.ttl))
-	}
-	return ""
-}
-
-// added returns how long an entry lives that was added to, which else keeps its time.
-func (l lifetime) added() string {
-	switch {
-	case l.keep:
-		return ""
-	case l.forever:
-		return "0"
-	}
-	return l.text()
-}
-
-// touched returns the time to live that an entry is given without a write.
-func (l lifetime) touched() string {
-	if l.ttl == 0 && !l.forever {
-		return "="
-	}
-	return l.text()
-}
 
 // none refuses what a plain map cannot do.
 func (l lifetime) none() error {

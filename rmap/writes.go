@@ -56,38 +56,6 @@ func (c common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutO
 	return c.m.failed("put many into", err)
 }
 
-// mostWritten bounds the bytes of one command of several entries: the server
-// does nothing else meanwhile.
-const mostWritten = 1 << 20
-
-// pairs returns entries as they are in Redis, keys and values by turns.
-func (m *handle[K, V]) pairs(ctx context.Context, entries map[K]V) ([]string, error) {
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	pairs := make([]string, 0, 2*len(entries))
-	for k, v := range entries {
-		key, text, err := m.encode(ctx, k, v)
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, key, text)
-	}
-	return pairs, nil
-}
-
-// cutPairs returns how much of pairs goes out as one.
-func cutPairs(pairs []string) int {
-	size := 0
-	for i := 0; i < len(pairs); i += 2 {
-		size += len(pairs[i]) + len(pairs[i+1])
-		if i > 0 && (size > mostWritten || i+2 > mostInOne) {
-			return i
-		}
-	}
-	return len(pairs)
-}
-
 // Swap writes an entry as Put does, and returns what was there before.
 //
 // Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been written. Source:
