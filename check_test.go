@@ -28,6 +28,9 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -403,10 +406,10 @@ var checkedKinds = map[string]checked{
 	},
 	"near cache": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewNear(rmap.New[string, int](c, name))
+			return nearcache.New(rmap.New[string, int](c, name))
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			n := rmap.NewNear(rmap.New[string, int](c, name))
+			n := nearcache.New(rmap.New[string, int](c, name))
 			defer n.Close()
 			u.do(n.Put(u.ctx, "a", 1), last(n.Get(u.ctx, "a")), last(n.Get(u.ctx, "a")))
 		},
@@ -414,10 +417,10 @@ var checkedKinds = map[string]checked{
 	},
 	"announced near cache": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewNear(rmap.New[string, int](c, name, rmap.WithAnnounce()), rmap.WithAnnounced())
+			return nearcache.New(rmap.New[string, int](c, name, rmap.WithAnnounce()), nearcache.WithAnnounced())
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			n := rmap.NewNear(rmap.New[string, int](c, name, rmap.WithAnnounce()), rmap.WithAnnounced())
+			n := nearcache.New(rmap.New[string, int](c, name, rmap.WithAnnounce()), nearcache.WithAnnounced())
 			defer n.Close()
 			u.do(n.Put(u.ctx, "a", 1), last(n.Get(u.ctx, "a")), last(n.Get(u.ctx, "a")))
 		},
@@ -425,40 +428,40 @@ var checkedKinds = map[string]checked{
 	},
 	"loading map": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewLoading(rmap.New[string, int](c, name), loadOne)
+			return readthrough.New(rmap.New[string, int](c, name), loadOne)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			l := rmap.NewLoading(rmap.New[string, int](c, name), loadOne)
+			l := readthrough.New(rmap.New[string, int](c, name), loadOne)
 			u.do(last(l.Get(u.ctx, "")), last(l.GetMany(u.ctx, "")), last(l.Remove(u.ctx, "")))
 		},
 		wrong: []string{"SET", "1"},
 	},
 	"loading cache": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewLoading(rmap.NewCache[string, int](c, name), loadOne)
+			return readthrough.New(rmap.NewCache[string, int](c, name), loadOne)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			l := rmap.NewLoading(rmap.NewCache[string, int](c, name), loadOne)
+			l := readthrough.New(rmap.NewCache[string, int](c, name), loadOne)
 			u.do(last(l.Get(u.ctx, "a")), last(l.Remove(u.ctx, "a")))
 		},
 		wrong: []string{"SET", "1"},
 	},
 	"map that writes through": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewWriting(rmap.New[string, int](c, name), writeAll)
+			return writethrough.New(rmap.New[string, int](c, name), writeAll)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			w := rmap.NewWriting(rmap.New[string, int](c, name), writeAll)
+			w := writethrough.New(rmap.New[string, int](c, name), writeAll)
 			u.do(w.Put(u.ctx, "", 1), last(w.Remove(u.ctx, "")), w.Close(u.ctx))
 		},
 		wrong: []string{"SET", "1"},
 	},
 	"map that writes behind": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return rmap.NewWriting(rmap.New[string, int](c, name), writeAll, rmap.WithBehind(10))
+			return writethrough.New(rmap.New[string, int](c, name), writeAll, writethrough.WithBehind(10))
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			w := rmap.NewWriting(rmap.New[string, int](c, name), writeAll, rmap.WithBehind(10))
+			w := writethrough.New(rmap.New[string, int](c, name), writeAll, writethrough.WithBehind(10))
 			u.do(w.Put(u.ctx, "a", 1), last(w.Remove(u.ctx, "a")), w.Close(u.ctx))
 		},
 		wrong: []string{"SET", "1"},
@@ -633,7 +636,7 @@ var checkedKinds = map[string]checked{
 
 func loadOne(context.Context, string) (int, bool, error) { return 1, true, nil }
 
-func writeAll(context.Context, []rmap.Change[string, int]) error { return nil }
+func writeAll(context.Context, []writethrough.Change[string, int]) error { return nil }
 
 // eachKind runs a test for each kind of object at the same time.
 func eachKind(t *testing.T, test func(t *testing.T, kind checked, name string)) {

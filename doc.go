@@ -39,9 +39,9 @@
 //   - [rmap.NewTTLMap]: the same with times to live, which the server keeps
 //   - [rmap.NewCache]: the same on any server, with a bound, idle times and events
 //   - [rmap.NewSharded]: a map over all servers of a cluster
-//   - [rmap.NewNear]: a map with copies of its entries in the process
-//   - [rmap.NewLoading]: a map that loads what is absent
-//   - [rmap.NewWriting]: a map that writes to a store, at once or later
+//   - [nearcache.New]: a map with copies of its entries in the process
+//   - [readthrough.New]: a map that loads what is absent
+//   - [writethrough.New]: a map that writes to a store, at once or later
 //   - [multimap.NewList]: a list of values for each key
 //   - [multimap.NewSet]: a set of values for each key
 //   - [queue.New]: a queue and deque, each element for one taker
@@ -100,9 +100,9 @@
 // [rmap.NewTTLMap]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewTTLMap
 // [rmap.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewCache
 // [rmap.NewSharded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewSharded
-// [rmap.NewNear]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewNear
-// [rmap.NewLoading]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewLoading
-// [rmap.NewWriting]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap#NewWriting
+// [nearcache.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/nearcache#New
+// [readthrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/readthrough#New
+// [writethrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/writethrough#New
 // [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
 // [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New

@@ -115,7 +115,7 @@ type CacheObserver interface {
 	// or "gap" where some may have been missed. It is on the path of the messages.
 	CacheEvent(ctx context.Context, cache, kind string)
 
-	// CacheLoaded is called after each call of the loader of an rmap.Loading in
+	// CacheLoaded is called after each call of the loader of a readthrough.Map in
 	// this process. Those who wait for the entry wait for it, too.
 	CacheLoaded(ctx context.Context, l Load)
 
@@ -124,7 +124,7 @@ type CacheObserver interface {
 	// closed. No caller waits for it but Close.
 	CacheNear(ctx context.Context, n NearCounts)
 
-	// CacheWrote is called after each call of the writer of an rmap.Writing in this process. In
+	// CacheWrote is called after each call of the writer of a writethrough.Map in this process. In
 	// write-through mode the caller of the change waits for it. In write-behind mode only the
 	// goroutine that writes queued changes does.
 	CacheWrote(ctx context.Context, w Write)
@@ -157,7 +157,7 @@ type Write struct {
 	Err error
 }
 
-// NearCounts is what a near cache has done since the last call; see rmap.NearStats.
+// NearCounts is what a near cache has done since the last call; see nearcache.Stats.
 type NearCounts struct {
 	// Cache is the name of the map in Redis.
 	Cache string

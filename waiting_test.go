@@ -3,6 +3,7 @@ package rueidisson_test
 import (
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/redlock"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 
 	"context"
 	"errors"
@@ -227,7 +228,7 @@ var waitables = map[string]waitable{
 		hold: func(t *testing.T, p process, name string) {
 			t.Helper()
 			began := make(chan struct{})
-			slow := rmap.NewLoading(rmap.New[string, string](p[0], name), func(ctx context.Context, _ string) (string, bool, error) {
+			slow := readthrough.New(rmap.New[string, string](p[0], name), func(ctx context.Context, _ string) (string, bool, error) {
 				close(began)
 				<-ctx.Done()
 				return "", false, ctx.Err()
@@ -238,7 +239,7 @@ var waitables = map[string]waitable{
 			<-began
 		},
 		wait: func(ctx context.Context, p process, name string, _ time.Duration) error {
-			l := rmap.NewLoading(rmap.New[string, string](p[0], name), func(context.Context, string) (string, bool, error) {
+			l := readthrough.New(rmap.New[string, string](p[0], name), func(context.Context, string) (string, bool, error) {
 				return "", false, errors.New("another loads it")
 			})
 			_, _, err := l.Get(ctx, "k")

@@ -14,6 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 )
 
 // loadingRows: values of 64 bytes as text, in a hash of 1,000 entries.
@@ -31,19 +33,19 @@ var loadingRows = []row{
 
 func init() {
 	impls["loading get"] = mapped(func(m, _ *rmap.Map[string, string]) call {
-		l := rmap.NewLoading(m, func(context.Context, string) (string, bool, error) {
+		l := readthrough.New(m, func(context.Context, string) (string, bool, error) {
 			return "", false, fmt.Errorf("it is there")
 		})
 		return func(ctx context.Context, i int) error { _, _, err := l.Get(ctx, field(i)); return err }
 	})
-	impls["behind put"] = mapped(writingPut(rmap.WithBehind(1000)))
+	impls["behind put"] = mapped(writingPut(writethrough.WithBehind(1000)))
 	impls["through put"] = mapped(writingPut())
 }
 
 // writingPut writes to a store that takes no time.
-func writingPut(opts ...rmap.WritingOption) func(m, _ *rmap.Map[string, string]) call {
+func writingPut(opts ...writethrough.Option) func(m, _ *rmap.Map[string, string]) call {
 	return func(m, _ *rmap.Map[string, string]) call {
-		w := rmap.NewWriting(m, func(context.Context, []rmap.Change[string, string]) error { return nil }, opts...)
+		w := writethrough.New(m, func(context.Context, []writethrough.Change[string, string]) error { return nil }, opts...)
 		return func(ctx context.Context, i int) error { return w.Put(ctx, field(i), text64) }
 	}
 }
@@ -61,7 +63,7 @@ func misses(kind string) func(*testing.T, *redistest.Server) sides {
 			done.Store(int64(time.Since(began)))
 			return text64, true, nil
 		}
-		var all []*rmap.Loading[string, string]
+		var all []*readthrough.Map[string, string]
 		for range 10 {
 			c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
 			if err != nil {
@@ -69,9 +71,9 @@ func misses(kind string) func(*testing.T, *redistest.Server) sides {
 			}
 			t.Cleanup(func() { _ = c.Close(context.Background()) })
 			if kind == "cache" {
-				all = append(all, rmap.NewLoading(rmap.NewCache[string, string](c, "missed cache"), load))
+				all = append(all, readthrough.New(rmap.NewCache[string, string](c, "missed cache"), load))
 			} else {
-				all = append(all, rmap.NewLoading(rmap.New[string, string](c, "missed"), load))
+				all = append(all, readthrough.New(rmap.New[string, string](c, "missed"), load))
 			}
 		}
 		entries := int64(0)
@@ -96,7 +98,7 @@ func misses(kind string) func(*testing.T, *redistest.Server) sides {
 }
 
 // rush is when the last caller has its value.
-func rush(ctx context.Context, all []*rmap.Loading[string, string], k string, began time.Time) (time.Duration, error) {
+func rush(ctx context.Context, all []*readthrough.Map[string, string], k string, began time.Time) (time.Duration, error) {
 	var waits sync.WaitGroup
 	errs := make(chan error, 100*len(all))
 	for _, l := range all {
@@ -128,7 +130,7 @@ func manyMisses(t *testing.T, s *redistest.Server) sides {
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	m, ctx := rmap.New[string, string](c, "missed at once"), t.Context()
 	var loads atomic.Int64
-	l := rmap.NewLoading(m, nil, rmap.WithLoadMany(1000, func(_ context.Context, ks []string) (map[string]string, error) {
+	l := readthrough.New(m, nil, readthrough.WithLoadMany(1000, func(_ context.Context, ks []string) (map[string]string, error) {
 		loads.Add(1)
 		found := make(map[string]string, len(ks))
 		for _, k := range ks {
@@ -187,9 +189,9 @@ func drained(t *testing.T, s *redistest.Server) sides {
 	for _, f := range fields[:500] {
 		changes[f] = text64
 	}
-	w := rmap.NewWriting(rmap.New[string, string](c, "drained"), func(context.Context, []rmap.Change[string, string]) error {
+	w := writethrough.New(rmap.New[string, string](c, "drained"), func(context.Context, []writethrough.Change[string, string]) error {
 		return nil
-	}, rmap.WithBehind(1000))
+	}, writethrough.WithBehind(1000))
 	return sides{
 		ours: func(d time.Duration) (float64, error) {
 			n, began := 0, time.Now()

@@ -18,6 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
 )
 
 // nearRows: values of 64 bytes as text, in a hash of 1,000 entries.
@@ -63,15 +64,15 @@ func toldFloor(c rueidis.Client, name string) call {
 
 // nearCache is one with a copy of all fields, and a map of another client that
 // writes what it was made of.
-func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *rmap.Near[string, string], writer *rmap.Map[string, string]) {
+func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *nearcache.Cache[string, string], writer *rmap.Map[string, string]) {
 	t.Helper()
 	if err := fill(s.Client(t), "near"); err != nil {
 		t.Fatal(err)
 	}
 	var opts []rmap.MapOption
-	var near []rmap.NearOption
+	var near []nearcache.Option
 	if announced {
-		opts, near = append(opts, rmap.WithAnnounce()), append(near, rmap.WithAnnounced())
+		opts, near = append(opts, rmap.WithAnnounce()), append(near, nearcache.WithAnnounced())
 	}
 	handle := func() *rmap.Map[string, string] {
 		c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
@@ -81,7 +82,7 @@ func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *rmap.Near[
 		t.Cleanup(func() { _ = c.Close(context.Background()) })
 		return rmap.New[string, string](c, "near", opts...)
 	}
-	n, writer = rmap.NewNear(handle(), near...), handle()
+	n, writer = nearcache.New(handle(), near...), handle()
 	t.Cleanup(n.Close)
 	for _, f := range fields {
 		if err := warm(t.Context(), n, f); err != nil {
@@ -92,7 +93,7 @@ func nearCache(t *testing.T, s *redistest.Server, announced bool) (n *rmap.Near[
 }
 
 // warm reads until there is a copy.
-func warm(ctx context.Context, n *rmap.Near[string, string], f string) error {
+func warm(ctx context.Context, n *nearcache.Cache[string, string], f string) error {
 	for began := time.Now(); time.Since(began) < 5*time.Second; {
 		before := n.Stats().Hits
 		if _, _, err := n.Get(ctx, f); err != nil {
@@ -204,7 +205,7 @@ func writeEvery(ctx context.Context, m *rmap.Map[string, string], pause time.Dur
 }
 
 // readAll reads 200 entries each millisecond, until ctx ends.
-func readAll(ctx context.Context, n *rmap.Near[string, string]) error {
+func readAll(ctx context.Context, n *nearcache.Cache[string, string]) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for i := 0; ; i += 200 {
@@ -243,7 +244,7 @@ func staleness(announced bool, quantile float64) func(*testing.T, *redistest.Ser
 	}
 }
 
-func stale(ctx context.Context, n *rmap.Near[string, string], writer *rmap.Map[string, string], v string) (us float64, err error) {
+func stale(ctx context.Context, n *nearcache.Cache[string, string], writer *rmap.Map[string, string], v string) (us float64, err error) {
 	if err := warm(ctx, n, field(0)); err != nil {
 		return 0, err
 	}

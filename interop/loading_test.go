@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
 var loadingProofs = []proof{
@@ -31,7 +32,7 @@ type loadedMap struct {
 	*world
 	t      *testing.T
 	ctx    context.Context
-	mine   *rmap.Loading[string, string]
+	mine   *readthrough.Map[string, string]
 	theirs peer.StoredMap
 	cache  peer.MapCache // the same keys, without a loader
 
@@ -62,13 +63,13 @@ func (w *world) loadedMap(t *testing.T, kind string, opts ...rmap.MapOption) *lo
 	m.cache = w.java.MapCache(name, name, "String")
 	c := w.client(t, answersMayTakeLong)
 	if kind == "loadedmap" {
-		m.mine = rmap.NewLoading(rmap.New[string, string](c, name, append(opts, rmap.WithCodec(codec.Text))...), m.load)
+		m.mine = readthrough.New(rmap.New[string, string](c, name, append(opts, rmap.WithCodec(codec.Text))...), m.load)
 	} else {
 		cached := []rmap.CacheOption{rmap.WithCodec(codec.Text)}
 		for _, o := range opts {
 			cached = append(cached, o)
 		}
-		m.mine = rmap.NewLoading(rmap.NewCache[string, string](c, name, cached...), m.load)
+		m.mine = readthrough.New(rmap.NewCache[string, string](c, name, cached...), m.load)
 	}
 	w.forgetting(t, name)
 	t.Cleanup(func() { // Java sweeps no more

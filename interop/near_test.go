@@ -13,6 +13,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
 var nearProofs = []proof{
@@ -29,7 +31,7 @@ var nearProofs = []proof{
 type nearMap struct {
 	t      *testing.T
 	ctx    context.Context
-	mine   *rmap.Near[string, string]
+	mine   *nearcache.Cache[string, string]
 	theirs peer.NearMap
 	plain  peer.Map
 }
@@ -38,7 +40,7 @@ func (w *world) nearMap(t *testing.T, sync string) *nearMap {
 	t.Helper()
 	name := redistest.Name(t)
 	m := &nearMap{t: t, ctx: within(t), theirs: w.java.NearMap(name, name, "String", sync), plain: w.java.Map(name, name, "String")}
-	m.mine = rmap.NewNear(rmap.New[string, string](w.client(t, answersMayTakeLong), name, rmap.WithCodec(codec.Text), rmap.WithAnnounce()), rmap.WithAnnounced())
+	m.mine = nearcache.New(rmap.New[string, string](w.client(t, answersMayTakeLong), name, rmap.WithCodec(codec.Text), rmap.WithAnnounce()), nearcache.WithAnnounced())
 	t.Cleanup(func() {
 		m.mine.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -191,7 +193,7 @@ func bothKeepTheLog(t *testing.T, w *world) {
 func aTrackedOneSeesAPlainRMap(t *testing.T, w *world) {
 	m := w.nearMap(t, "invalidate")
 	m.mine.Close()
-	m.mine = rmap.NewNear(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text)))
+	m.mine = nearcache.New(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text)))
 	t.Cleanup(m.mine.Close)
 	for _, v := range []string{"1", "2", "3"} {
 		_, err := m.plain.FastPut(m.ctx, peer.String("k"), peer.String(v))
@@ -205,7 +207,7 @@ func aTrackedOneSeesAPlainRMap(t *testing.T, w *world) {
 func javaHearsWhatGoLoads(t *testing.T, w *world) {
 	m := w.nearMap(t, "misses")
 	k := peer.String("k")
-	loading := rmap.NewLoading(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text), rmap.WithAnnounce()),
+	loading := readthrough.New(rmap.New[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text), rmap.WithAnnounce()),
 		func(_ context.Context, k string) (string, bool, error) { return "loaded " + k, true, nil })
 	for range 3 {
 		m.theirsMisses("k")

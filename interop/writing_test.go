@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 )
 
 var writingProofs = []proof{
@@ -27,7 +28,7 @@ var writingProofs = []proof{
 type writtenMap struct {
 	*world
 	ctx    context.Context
-	mine   *rmap.Writing[string, string]
+	mine   *writethrough.Map[string, string]
 	theirs peer.StoredMap
 
 	mu    sync.Mutex
@@ -36,17 +37,17 @@ type writtenMap struct {
 	open  chan struct{}
 }
 
-func (w *world) writtenMap(t *testing.T, java *peer.Peer, kind string, opts ...rmap.WritingOption) *writtenMap {
+func (w *world) writtenMap(t *testing.T, java *peer.Peer, kind string, opts ...writethrough.Option) *writtenMap {
 	t.Helper()
 	name := redistest.Name(t)
 	m := &writtenMap{world: w, ctx: within(t), theirs: java.StoredMap(kind, name, name, "String")}
 	c := w.client(t, answersMayTakeLong)
-	m.mine = rmap.NewWriting(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)), m.write, opts...)
+	m.mine = writethrough.New(rmap.New[string, string](c, name, rmap.WithCodec(codec.Text)), m.write, opts...)
 	w.forgetting(t, name)
 	return m
 }
 
-func (m *writtenMap) write(_ context.Context, changes []rmap.Change[string, string]) error {
+func (m *writtenMap) write(_ context.Context, changes []writethrough.Change[string, string]) error {
 	if m.began != nil {
 		m.began <- struct{}{}
 		<-m.open
@@ -103,9 +104,9 @@ func eachStoreHasItsOwn(t *testing.T, w *world) {
 	jvm := w.jvm
 	jvm.Codec = "Kryo5" // of Redisson's queue, whatever that of the map is: with texts, nothing comes out of it
 	java := peer.Start(t, jvm)
-	for kind, opts := range map[string][]rmap.WritingOption{
+	for kind, opts := range map[string][]writethrough.Option{
 		"writtenmap": nil,
-		"behindmap":  {rmap.WithBehind(10), rmap.WithWriteDelay(10 * time.Millisecond)},
+		"behindmap":  {writethrough.WithBehind(10), writethrough.WithWriteDelay(10 * time.Millisecond)},
 	} {
 		m := w.writtenMap(t, java, kind, opts...)
 		theirs := func(want map[peer.Datum]peer.Datum) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -54,15 +56,15 @@ func TestAClientTellsWhatItsStoresTake(t *testing.T) {
 	r := newRecorder(t)
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
 	var calls atomic.Int64
-	w := rmap.NewWriting(rmap.New[string, int](c, "stock"), func(_ context.Context, changes []rmap.Change[string, int]) error {
+	w := writethrough.New(rmap.New[string, int](c, "stock"), func(_ context.Context, changes []writethrough.Change[string, int]) error {
 		switch {
 		case calls.Add(1) == 1:
 			return errors.New("secret")
 		case changes[0].Key == "bad":
-			return rmap.Discard(errors.New("secret"))
+			return writethrough.Discard(errors.New("secret"))
 		}
 		return nil
-	}, rmap.WithBehind(1))
+	}, writethrough.WithBehind(1))
 	require.NoError(t, w.Put(t.Context(), "tea", 3))
 	require.NoError(t, w.Put(t.Context(), "bad", 3))
 	require.NoError(t, w.Close(t.Context()))
@@ -80,7 +82,7 @@ func TestAClientTellsWhatItsNearCachesDo(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
-	near := rmap.NewNear(rmap.New[string, int](c, "prices", rmap.WithAnnounce()), rmap.WithAnnounced())
+	near := nearcache.New(rmap.New[string, int](c, "prices", rmap.WithAnnounce()), nearcache.WithAnnounced())
 	require.NoError(t, near.Put(t.Context(), "tea", 3))
 	for range 3 {
 		_, _, err := near.Get(t.Context(), "tea")

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
-	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/topic"
@@ -71,7 +71,7 @@ var types = []struct {
 	{reliable.ErrPending, "pending"},
 	{reliable.ErrBuried, "buried"},
 	{queue.ErrNoGroup, "no_group"},
-	{rmap.ErrBacklog, "backlog"},
+	{writethrough.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{rueidisson.ErrDisconnected, "disconnected"},
 	{rueidisson.ErrReconnected, "reconnected"},

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestTheACLOfTheDocsServesNativeMaps on a server that knows what it adds for them.
@@ -22,7 +23,7 @@ func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	e := maptest.EngineOn(t, user)
 	for _, opts := range [][]TTLMapOption{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
 		m := NewTTLMap[string, int](e, "orders:1", opts...)
 		for name, op := range natives {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Number is what can be added to.
@@ -31,52 +32,52 @@ func Add[K comparable, N Number](ctx context.Context, m Mapping[K, N], k K, delt
 	}); is {
 		return at.add(ctx, k, delta, opts)
 	}
-	return m.inside().add(ctx, k, delta, opts)
+	return m.Inside().Add(ctx, k, delta, opts)
 }
 
 func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
 	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = c.m.encodeKey(ctx, k)
+		key, err = c.m.EncodeKey(ctx, k)
 	}
-	var by addend
+	var by mapstore.Addend
 	if err == nil {
 		by, err = c.m.addend(delta)
 	}
-	var got value
+	var got mapstore.Value
 	if err == nil {
-		got, err = writing(ctx, c.m.h, func() (value, error) { return c.m.store.add(ctx, key, by, l) })
+		got, err = mapstore.Writing(ctx, c.m.Hub, func() (mapstore.Value, error) { return c.m.Store.Add(ctx, key, by, l) })
 	}
 	switch {
 	case err != nil:
-	case !got.there:
+	case !got.There:
 		err = fmt.Errorf("%w: the sum would be out of the range of %v", ErrInvalidArgument, reflect.TypeFor[V]())
 	default:
-		sum, _, err = c.m.decode(key, got)
+		sum, _, err = c.m.Decode(key, got)
 	}
-	return sum, c.m.failedAt("add to", key, err)
+	return sum, c.m.FailedAt("add to", key, err)
 }
 
 // addend returns delta as the server adds it.
-func (m *handle[K, V]) addend(delta V) (by addend, err error) {
-	if !codec.IsText(m.codecs.Values) {
+func (m *handle[K, V]) addend(delta V) (by mapstore.Addend, err error) {
+	if !codec.IsText(m.Codecs.Values) {
 		return by, fmt.Errorf("%w: the server adds to numbers that are text, and this map writes %v otherwise: make it with rmap.WithCodec(codec.Text)", ErrInvalidArgument, reflect.TypeFor[V]())
 	}
 	v := reflect.ValueOf(delta)
 	switch {
 	case v.CanInt():
-		by.text = strconv.FormatInt(v.Int(), 10)
+		by.Text = strconv.FormatInt(v.Int(), 10)
 		if bits := v.Type().Bits(); bits < 64 {
-			by.least, by.most = decimal(-1<<(bits-1)), decimal(1<<(bits-1)-1)
+			by.Least, by.Most = mapstore.Decimal(-1<<(bits-1)), mapstore.Decimal(1<<(bits-1)-1)
 		}
 	case v.CanUint():
 		if v.Uint() > math.MaxInt64 {
 			return by, fmt.Errorf("%w: %d is more than the server adds", ErrInvalidArgument, v.Uint())
 		}
-		by.text, by.least = strconv.FormatUint(v.Uint(), 10), "0"
+		by.Text, by.Least = strconv.FormatUint(v.Uint(), 10), "0"
 		if bits := v.Type().Bits(); bits < 64 {
-			by.most = strconv.FormatUint(1<<bits-1, 10)
+			by.Most = strconv.FormatUint(1<<bits-1, 10)
 		}
 	case v.CanFloat():
 		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
@@ -86,8 +87,8 @@ func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 		if v.Type().Bits() == 32 {
 			most = math.Nextafter(0x1.ffffffp127, 0) // the last that is rounded to one of 32 bits
 		}
-		by.text, by.float = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits()), true
-		by.least, by.most = strconv.FormatFloat(-most, 'g', 17, 64), strconv.FormatFloat(most, 'g', 17, 64)
+		by.Text, by.Float = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits()), true
+		by.Least, by.Most = strconv.FormatFloat(-most, 'g', 17, 64), strconv.FormatFloat(most, 'g', 17, 64)
 	default:
 		return by, fmt.Errorf("%w: %v is no number", ErrInvalidArgument, v.Type())
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // refusedAdd has a sum refused that N cannot hold: the entry is as it was.
@@ -48,10 +50,10 @@ func addKinds[N Number](e *locking.Engine, name string) []Mapping[string, N] {
 
 func TestASumThatIsOutOfBoundsChangesNothing(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		e, name := engineOn(t, raw), cacheNamed(t, raw)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		e, name := maptest.EngineOn(t, raw), maptest.CacheNamed(t, raw)
 		t.Cleanup(func() {
-			all := append(objectOf(name+"-cache"), name)
+			all := append(mapstore.ObjectOf(name+"-cache"), name)
 			raw.Do(context.Background(), raw.B().Del().Key(all...).Build())
 			_, _ = NewSharded[string, int](e, name+"-sharded", 2).Delete(context.Background())
 		})
@@ -99,7 +101,7 @@ func TestAnAddThatIsRefusedLeavesTheBytesAndTheEnd(t *testing.T) {
 	} {
 		t.Run(was, func(t *testing.T) {
 			t.Parallel()
-			e, name := engineOn(t, raw), named(t, raw)
+			e, name := maptest.EngineOn(t, raw), maptest.Named(t, raw)
 			m := NewTTLMap[string, string](e, name, WithCodec(codec.Text))
 			require.NoError(t, m.Put(t.Context(), "k", was, WithTTL(time.Minute)))
 			end := func() int64 {

@@ -19,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // operations is every operation, with a key and a value where it takes them.
@@ -95,7 +96,7 @@ var operations = map[string]func(ctx context.Context, m *Map[string, int], k str
 	"lock": func(ctx context.Context, m *Map[string, int], k string, _ int) error {
 		if ctx == nil {
 			ctx = context.Background() //nolint:staticcheck // the lock's own tests have that
-			if m.m.bad == nil {
+			if m.m.Bad == nil {
 				return ErrInvalidArgument
 			}
 		}
@@ -137,8 +138,8 @@ var keyed = strings.Fields("get has put swap remove replace take compute add loc
 func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client, proxy := through(t, server)
-	e := engineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
+	client, proxy := maptest.Through(t, server)
+	e := maptest.EngineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
 	proxy.ResetLog()
 	good := New[string, int](e, "m", WithCodec(codec.Text))
 	for name, op := range operations {
@@ -205,7 +206,7 @@ func TestAVerdictThatIsNoneIsRefused(t *testing.T) {
 func TestEmptyKeysAndValuesAreSome(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	m := New[string, []byte](engineOn(t, raw), named(t, raw))
+	m := New[string, []byte](maptest.EngineOn(t, raw), maptest.Named(t, raw))
 	require.NoError(t, m.Put(t.Context(), "", nil))
 	v, there, err := m.Get(t.Context(), "")
 	require.NoError(t, err)
@@ -232,9 +233,9 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 
 func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		m := New[string, int](engineOn(t, raw), named(t, raw), WithCodec(codec.Text))
-		ids := New[string, int](engineOn(t, raw), m.Name(), WithCodec(codec.Text), WithRequestIDs())
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		m := New[string, int](maptest.EngineOn(t, raw), maptest.Named(t, raw), WithCodec(codec.Text))
+		ids := New[string, int](maptest.EngineOn(t, raw), m.Name(), WithCodec(codec.Text), WithRequestIDs())
 		// What is done to the whole key works whatever it is.
 		whole := map[string]bool{"clear": true, "delete": true, "exists": true, "expire": true, "persist": true, "remaining": true, "rename": true, "lock": true}
 		for name, op := range operations {
@@ -259,7 +260,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 	t.Parallel()
 	m, _ := fresh(t)
-	raw := m.m.h.e.Redis
+	raw := m.m.Hub.Engine.Redis
 	require.NoError(t, m.PutMany(t.Context(), map[string]int{"a": 1, "b": 2}))
 	require.NoError(t, raw.Do(t.Context(), raw.B().Hset().Key(m.Name()).FieldValue().FieldValue("bad", "\xc1secret").Build()).Error())
 	check := func(err error) {

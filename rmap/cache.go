@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Cache is a handle on the cache of one name, which Redisson's RMapCache shares:
@@ -19,17 +20,17 @@ import (
 // name are the same cache.
 type Cache[K comparable, V any] struct {
 	wholeMap[K, V]
-	c *cached
+	c *mapstore.Cached
 }
 
 // NewCache returns a handle on the cache of that name, a map whose entries expire on every server.
 func NewCache[K comparable, V any](c Client, name string, opts ...CacheOption) *Cache[K, V] {
 	e := c.Engine()
 	m := newHandle[K, V](e, "cache", name, nil, opts)
-	on := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
-	on.n.Announced = m.cfg.announce
-	m.store, m.keysOf = on, objectOf
-	m.codecs.BesideKey, m.codecs.BesideValue = len(on.n.Lease("")), len(lifetime{}.pack(""))
+	on := &mapstore.Cached{Sender: m.Sender(), Names: mapcache.NamesOf(m.Key)}
+	on.Names.Announced = m.Config.Announce
+	m.Store, m.keysOf = on, mapstore.ObjectOf
+	m.Codecs.BesideKey, m.Codecs.BesideValue = len(on.Names.Lease("")), len(mapstore.Lifetime{}.Pack(""))
 	return &Cache[K, V]{wholeOf(m), on}
 }
 
@@ -46,12 +47,12 @@ type Timed[K comparable, V any] struct {
 // Cost: as [Cache.All]. Errors: as [Map.All].
 func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq2[Timed[K, V], error] {
 	return func(yield func(Timed[K, V], error) bool) {
-		for pair, err := range m.m.scan(ctx, opts, scannedTimes) {
-			e := Timed[K, V]{TTL: pair.ttl, Idle: pair.idle}
+		for pair, err := range m.m.scan(ctx, opts, mapstore.ScannedTimes) {
+			e := Timed[K, V]{TTL: pair.TTL, Idle: pair.Idle}
 			if err == nil {
 				e.Entry, err = m.m.decodeEntry(pair)
 			}
-			if !yield(e, m.m.failed("walk", err)) {
+			if !yield(e, m.m.Failed("walk", err)) {
 				return
 			}
 		}
@@ -68,12 +69,12 @@ func (m *Cache[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (there 
 	l, err := m.m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = m.m.encodeKey(ctx, k)
+		key, err = m.m.EncodeKey(ctx, k)
 	}
 	if err == nil {
-		there, err = writing(ctx, m.m.h, func() (bool, error) { return m.c.touch(ctx, key, l) })
+		there, err = mapstore.Writing(ctx, m.m.Hub, func() (bool, error) { return m.c.Touch(ctx, key, l) })
 	}
-	return there, m.m.failedAt("touch", key, err)
+	return there, m.m.FailedAt("touch", key, err)
 }
 
 // TTL returns how long the entry of k has, by its time to live and its idle time: 0 if
@@ -82,14 +83,14 @@ func (m *Cache[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (there 
 // Cost: one script call. Errors: as [Map.Has]. Source:
 // RMapCache.remainTimeToLive.
 func (m *Cache[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err error) {
-	key, err := m.m.encodeKey(ctx, k)
+	key, err := m.m.EncodeKey(ctx, k)
 	if err == nil {
-		left, err = reading(ctx, m.m.h, func() (time.Duration, error) {
-			on := []string{m.c.n.Hash, m.c.n.Times, m.c.n.Rests}
-			return send.Remainder(send.Number(m.m.h.e.Run(ctx, mapcache.TTL, on, []string{key, m.c.now()})))
+		left, err = mapstore.Reading(ctx, m.m.Hub, func() (time.Duration, error) {
+			on := []string{m.c.Names.Hash, m.c.Names.Times, m.c.Names.Rests}
+			return send.Remainder(send.Number(m.m.Hub.Engine.Run(ctx, mapcache.TTL, on, []string{key, m.c.Now()})))
 		})
 	}
-	return left, m.m.failedAt("look at", key, err)
+	return left, m.m.FailedAt("look at", key, err)
 }
 
 // Order says which entries go first where there are too many.
@@ -105,9 +106,9 @@ const (
 // String returns the order as Redis keeps it.
 func (o Order) String() string {
 	if o == LFU {
-		return "LFU"
+		return mapstore.LeastFrequently
 	}
-	return "LRU"
+	return mapstore.LeastRecently
 }
 
 // SetMaxSize bounds the cache to n entries, for all clients. When others are added, the least
@@ -135,7 +136,7 @@ func (m *Cache[K, V]) SetMaxSizeIfAbsent(ctx context.Context, n int64, by Order)
 // MaxSize returns the bound of the cache, 0 for none, and which entries go first. Cost:
 // HMGET. Errors: as [Map.Has]. Redisson does not return it.
 func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error) {
-	return m.most(ctx, maxSize)
+	return m.most(ctx, mapstore.MaxSize)
 }
 
 // SetMaxBytes bounds the cache to n bytes of keys and values, for all writers that use this
@@ -166,10 +167,10 @@ func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error
 // Cost: one script call. Errors: as [Map.Put]. Redisson has no such bound.
 func (m *Cache[K, V]) SetMaxBytes(ctx context.Context, n int64, by Order) error {
 	_, err := m.bounds(ctx, n, 1<<50, "bytes", by, func() (bool, error) {
-		on := []string{m.c.n.Options, m.c.n.Accesses, m.c.n.Hash}
-		_, err := m.m.h.e.RunBriefly(ctx, mapcache.SetBytes, on, []string{decimal(n), by.String()})
-		m.c.knows.Store(nil)
-		m.c.h.sweeper.Expect(&m.c.n, m.c.h.e.Wall()) // which sees to what is too much
+		on := []string{m.c.Names.Options, m.c.Names.Accesses, m.c.Names.Hash}
+		_, err := m.m.Hub.Engine.RunBriefly(ctx, mapcache.SetBytes, on, []string{mapstore.Decimal(n), by.String()})
+		m.c.Knows.Store(nil)
+		m.c.Hub.Sweeper.Expect(&m.c.Names, m.c.Hub.Engine.Wall()) // which sees to what is too much
 		return err == nil, err
 	})
 	return err
@@ -178,26 +179,28 @@ func (m *Cache[K, V]) SetMaxBytes(ctx context.Context, n int64, by Order) error 
 // MaxBytes returns the bound by bytes, 0 for none, and which entries go first. Cost:
 // HMGET. Errors: as [Map.Has].
 func (m *Cache[K, V]) MaxBytes(ctx context.Context) (n int64, by Order, err error) {
-	return m.most(ctx, maxBytes)
+	return m.most(ctx, mapstore.MaxBytes)
 }
 
 func (m *Cache[K, V]) most(ctx context.Context, field string) (n int64, by Order, err error) {
-	if err = m.m.usable(ctx); err == nil {
-		var b bounded
-		b, err = reading(ctx, m.m.h, func() (bounded, error) { return m.c.most(ctx, field) })
-		n, by = b.n, b.by
+	if err = m.m.Usable(ctx); err == nil {
+		var b mapstore.Bounded
+		b, err = mapstore.Reading(ctx, m.m.Hub, func() (mapstore.Bounded, error) { return m.c.Most(ctx, field) })
+		if n = b.Most; b.By == LFU.String() {
+			by = LFU
+		}
 	}
-	return n, by, m.m.failed("look at the bound of", err)
+	return n, by, m.m.Failed("look at the bound of", err)
 }
 
 func (m *Cache[K, V]) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (did bool, err error) {
 	// Java reads it as an int.
-	return m.bounds(ctx, n, math.MaxInt32, "entries", by, func() (bool, error) { return m.c.bound(ctx, n, by, ifAbsent) })
+	return m.bounds(ctx, n, math.MaxInt32, "entries", by, func() (bool, error) { return m.c.Bound(ctx, n, by.String(), ifAbsent) })
 }
 
 // bounds sets a bound.
 func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by Order, set func() (bool, error)) (did bool, err error) {
-	err = m.m.usable(ctx)
+	err = m.m.Usable(ctx)
 	switch {
 	case err != nil:
 	case n < 0 || n > most:
@@ -205,16 +208,16 @@ func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by O
 	case by != LRU && by != LFU:
 		err = fmt.Errorf("%w: order %d is neither LRU nor LFU", ErrInvalidArgument, by)
 	default:
-		did, err = writing(ctx, m.m.h, set)
+		did, err = mapstore.Writing(ctx, m.m.Hub, set)
 	}
-	return did, m.m.failed("bound", err)
+	return did, m.m.Failed("bound", err)
 }
 
-// base has the ends of entries told, too, which may be moved where no entry is
+// Inside is for this module, see [Mapping]. It has the ends of entries told, too, which may be moved where no entry is
 // written. Idle times are not: each read moves them.
-func (m *Cache[K, V]) inside() inside[K, V] {
-	in := m.m.inside(m.TTL)
-	in.beside = []string{keys.MapTimes(m.m.key)}
+func (m *Cache[K, V]) Inside() mapstore.Inside[K, V, PutOption] {
+	in := m.m.Inside(m.TTL)
+	in.Beside = []string{keys.MapTimes(m.m.Key)}
 	return in
 }
 
@@ -265,7 +268,7 @@ func (m *Cache[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration
 // calls which were answered. Source: RMapCache.expireEntries, expireEntriesIfNotSet and the like.
 func (m *Cache[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
 	if err := send.CheckTTL("time to live", d); err != nil {
-		return 0, m.m.failed("expire entries of", err)
+		return 0, m.m.Failed("expire entries of", err)
 	}
 	return m.m.expireEntries(ctx, m.c, "expire entries of", ks, d, when)
 }

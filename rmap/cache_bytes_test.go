@@ -17,6 +17,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // bytesOf is what the entries of a cache weigh, and what is counted.
@@ -41,19 +43,19 @@ func countsRight(t testing.TB, raw rueidis.Client, key string) {
 // TestACacheHasNoMoreBytesThanItMay: from many goroutines and two clients, with entries of all sizes.
 func TestACacheHasNoMoreBytesThanItMay(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		const most = 50_000
-		key := cacheNamed(t, raw)
+		key := maptest.CacheNamed(t, raw)
 		var handles []*Cache[string, string]
 		for range 2 {
-			handles = append(handles, NewCache[string, string](engineOn(t, raw), key, WithCodec(codec.Text)))
+			handles = append(handles, NewCache[string, string](maptest.EngineOn(t, raw), key, WithCodec(codec.Text)))
 		}
 		require.NoError(t, handles[0].SetMaxBytes(t.Context(), most, LFU))
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
 				m, random := handles[i%2], rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(i)))
-				for range rounds(t, 60, 5000) {
+				for range maptest.Rounds(t, 60, 5000) {
 					k := fmt.Sprint(random.IntN(200))
 					var err error
 					switch random.IntN(8) {
@@ -67,7 +69,7 @@ func TestACacheHasNoMoreBytesThanItMay(t *testing.T) {
 						err = m.Put(t.Context(), k, strings.Repeat("v", random.IntN(3000)), WithTTL(time.Hour))
 					}
 					assert.NoError(t, err)
-					assert.LessOrEqual(t, intOf(t, raw, "HGET", keys.MapOptions(key), "rueidisson-bytes"), int64(most))
+					assert.LessOrEqual(t, maptest.IntOf(t, raw, "HGET", keys.MapOptions(key), "rueidisson-bytes"), int64(most))
 				}
 			})
 		}
@@ -82,29 +84,20 @@ func TestACacheHasNoMoreBytesThanItMay(t *testing.T) {
 	})
 }
 
-func (w *watcher) evicted() (n int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.swept {
-		n += s.Evicted
-	}
-	return n
-}
-
 // TestABoundByBytesThatIsLowered has what is too much go behind the call, and be told of.
 func TestABoundByBytesThatIsLowered(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		w := &watcher{events: map[string]int{}}
-		m := NewCache[string, string](engineOn(t, raw, func(c *core.Config) { c.Caches = w }), cacheNamed(t, raw), WithCodec(codec.Text))
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		w := &maptest.Watcher{Events: map[string]int{}}
+		m := NewCache[string, string](maptest.EngineOn(t, raw, func(c *core.Config) { c.Caches = w }), maptest.CacheNamed(t, raw), WithCodec(codec.Text))
 		many := map[string]string{}
 		for i := range 400 {
 			many[fmt.Sprintf("%04d", i)] = strings.Repeat("v", 80)
 		}
 		require.NoError(t, m.PutMany(t.Context(), many)) // each has 100 bytes
 		require.NoError(t, m.SetMaxBytes(t.Context(), 12_300, LRU))
-		redistest.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == 123 }, soon, 5*time.Millisecond)
-		redistest.Eventually(t, func() bool { return w.evicted() == 277 }, soon, 5*time.Millisecond)
+		redistest.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == 123 }, maptest.Soon, 5*time.Millisecond)
+		redistest.Eventually(t, func() bool { return w.Evicted() == 277 }, maptest.Soon, 5*time.Millisecond)
 		require.NoError(t, m.Put(t.Context(), "new", strings.Repeat("v", 200)))
 		n, err := m.Len(t.Context())
 		require.NoError(t, err)
@@ -118,10 +111,10 @@ func TestABoundByBytesThatIsLowered(t *testing.T) {
 		bytes, counted := bytesOf(t, raw, m.Name())
 		require.Equal(t, bytes, counted)
 		to := m.Name() + "-new"
-		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(to)...).Build()) })
+		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(mapstore.ObjectOf(to)...).Build()) })
 		_, err = m.Rename(t.Context(), to)
 		require.NoError(t, err)
-		most, _, err := NewCache[string, string](m.m.h.e, to).MaxBytes(t.Context())
+		most, _, err := NewCache[string, string](m.m.Hub.Engine, to).MaxBytes(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 12_300, most, "the bound goes with the cache")
 	})

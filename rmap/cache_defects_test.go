@@ -19,6 +19,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // leftCache is a cache in a state that somebody else has left.
@@ -26,14 +28,14 @@ type leftCache struct {
 	*Cache[string, int]
 	t   *testing.T
 	raw rueidis.Client
-	at  *handClock
+	at  *maptest.HandClock
 	e   *locking.Engine
 }
 
 func newLeft(t *testing.T) *leftCache {
-	raw, at := redistest.Shared(t).Client(t), newHandClock()
-	e := engineOn(t, raw, at.on)
-	return &leftCache{NewCache[string, int](e, cacheNamed(t, raw), WithCodec(codec.Text)), t, raw, at, e}
+	raw, at := redistest.Shared(t).Client(t), maptest.NewHandClock()
+	e := maptest.EngineOn(t, raw, at.On)
+	return &leftCache{NewCache[string, int](e, maptest.CacheNamed(t, raw), WithCodec(codec.Text)), t, raw, at, e}
 }
 
 func (l *leftCache) do(args ...string) {
@@ -72,7 +74,7 @@ func (l *leftCache) swept(left int64) {
 	ctx, cancel := context.WithCancel(l.t.Context())
 	defer cancel()
 	l.Events(ctx, Expired)
-	require.Eventually(l.t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == left }, soon, 5*time.Millisecond)
+	require.Eventually(l.t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == left }, maptest.Soon, 5*time.Millisecond)
 }
 
 // TestNoneOfRedissonsDefects leaves a cache as Redisson does, and goes on from there.
@@ -199,10 +201,10 @@ func TestNoneOfRedissonsDefects(t *testing.T) {
 			for i := range 5 {
 				k := fmt.Sprint("new", i)
 				want[k] = 2
-				l.at.forward(time.Millisecond)
+				l.at.Forward(time.Millisecond)
 				require.NoError(l.t, l.Put(ctx, k, 2))
 			}
-			require.Eventually(l.t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == 5 }, soon, 5*time.Millisecond)
+			require.Eventually(l.t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == 5 }, maptest.Soon, 5*time.Millisecond)
 			assert.Equal(l.t, want, l.living())
 		},
 		"D26: what Redisson has not got round to": func(l *leftCache, ctx context.Context) {
@@ -309,7 +311,7 @@ func TestEachKeyOfACacheMayBeGone(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			l, ctx := newLeft(t), t.Context()
-			all := objectOf(l.Name())
+			all := mapstore.ObjectOf(l.Name())
 			require.NoError(t, l.SetMaxSize(ctx, 3, LRU))
 			events := l.Events(ctx)
 			for n := range 3 {
@@ -321,12 +323,12 @@ func TestEachKeyOfACacheMayBeGone(t *testing.T) {
 				want = 0
 			}
 			assert.Len(t, l.living(), want)
-			l.at.forward(time.Millisecond)
+			l.at.Forward(time.Millisecond)
 			require.NoError(t, l.Put(ctx, "new", 7, WithTTL(time.Hour), WithMaxIdle(time.Hour)))
 			if what == "hash" || what == "options" {
 				want++
 			}
-			require.Eventually(t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == int64(want) }, soon, 5*time.Millisecond)
+			require.Eventually(t, func() bool { n, err := l.Len(context.Background()); return err == nil && n == int64(want) }, maptest.Soon, 5*time.Millisecond)
 			assert.Equal(t, 7, l.living()["new"])
 			require.Eventually(t, func() bool { // whoever listens is told again
 				l.do("HGET", l.Name(), "k")
@@ -336,14 +338,14 @@ func TestEachKeyOfACacheMayBeGone(t *testing.T) {
 				}
 				n, err2 := l.raw.Do(context.Background(), l.raw.B().Hexists().Key(all[4]).Field("has-listeners").Build()).AsBool()
 				return err == nil && err2 == nil && n
-			}, soon, 20*time.Millisecond)
+			}, maptest.Soon, 20*time.Millisecond)
 			for ev, err := range events {
 				require.NoError(t, err)
 				if ev.Key == "new" {
 					break
 				}
 			}
-			l.at.forward(2 * time.Hour)
+			l.at.Forward(2 * time.Hour)
 			// What has lost its end stays; all else goes, and what the sets name beyond that.
 			require.Eventually(t, func() bool {
 				left := int64(0)
@@ -355,7 +357,7 @@ func TestEachKeyOfACacheMayBeGone(t *testing.T) {
 					left += n
 				}
 				return left == 0
-			}, soon, 20*time.Millisecond)
+			}, maptest.Soon, 20*time.Millisecond)
 		})
 	}
 }
@@ -366,15 +368,15 @@ func TestAClockThatGoesBack(t *testing.T) {
 	l, ctx := newLeft(t), t.Context()
 	require.NoError(t, l.Put(ctx, "a", 1, WithTTL(time.Minute)))
 	require.NoError(t, l.Put(ctx, "b", 2, WithMaxIdle(time.Minute)))
-	l.at.forward(-time.Hour)
+	l.at.Forward(-time.Hour)
 	require.NoError(t, l.Put(ctx, "c", 3, WithTTL(time.Minute), WithMaxIdle(time.Second)))
 	assert.Equal(t, map[string]int{"a": 1, "b": 2, "c": 3}, l.living())
 	left, err := l.TTL(ctx, "a")
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour+time.Minute, left)
-	l.at.forward(2 * time.Minute)
+	l.at.Forward(2 * time.Minute)
 	l.swept(1) // b was used by the clock that went back, and so rests since then
 	assert.Equal(t, map[string]int{"a": 1}, l.living())
-	l.at.forward(2 * time.Hour)
+	l.at.Forward(2 * time.Hour)
 	l.swept(0)
 }

@@ -18,20 +18,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
-
-// spoken is an observer that says what its process has swept.
-type spoken struct{ parent *redistest.Parent }
-
-func (s spoken) Swept(_ context.Context, v core.Sweep) {
-	if v.Expired > 0 {
-		s.parent.Say("swept %d", v.Expired)
-	}
-}
-
-func (spoken) Heard(context.Context, string, string) {}
-
-func (spoken) Near(context.Context, core.NearCounts) {}
 
 // sweepAsChild sweeps a cache that it listens to, until it is ended.
 func sweepAsChild(p *redistest.Parent) {
@@ -40,7 +28,7 @@ func sweepAsChild(p *redistest.Parent) {
 		panic(err)
 	}
 	e, err := locking.New(context.Background(), c, core.Config{
-		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Caches: spoken{p},
+		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Caches: maptest.Spoken{Parent: p},
 	})
 	if err != nil {
 		panic(err)
@@ -78,7 +66,7 @@ func TestASweeperThatIsKilledIsFollowedByAnother(t *testing.T) {
 	for i := range 300 {
 		living["living"+strconv.Itoa(i)] = i
 	}
-	m := NewCache[string, int](engineOn(t, raw), name, WithCodec(codec.Text))
+	m := NewCache[string, int](maptest.EngineOn(t, raw), name, WithCodec(codec.Text))
 	require.NoError(t, m.PutMany(t.Context(), living, WithTTL(time.Hour), WithMaxIdle(time.Hour)))
 	var processes []*redistest.Child
 	for range 3 {
@@ -90,7 +78,7 @@ func TestASweeperThatIsKilledIsFollowedByAnother(t *testing.T) {
 	swept := make(chan int, len(processes))
 	for i, p := range processes { // whoever has the latch
 		go func() {
-			if _, ok := p.AwaitFor("swept", soon); ok {
+			if _, ok := p.AwaitFor("swept", maptest.Soon); ok {
 				swept <- i
 			}
 		}()
@@ -100,7 +88,7 @@ func TestASweeperThatIsKilledIsFollowedByAnother(t *testing.T) {
 	there, err := m.Len(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, there, int64(len(living)), "it was killed before its work was done")
-	require.Eventually(t, func() bool { n, err := m.Len(context.Background()); return err == nil && n == int64(len(living)) }, 2*soon, 10*time.Millisecond)
+	require.Eventually(t, func() bool { n, err := m.Len(context.Background()); return err == nil && n == int64(len(living)) }, 2*maptest.Soon, 10*time.Millisecond)
 	assert.NotEqual(t, first, <-swept, "another one")
 	got := map[string]int{}
 	for e, err := range m.All(t.Context()) {

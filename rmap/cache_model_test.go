@@ -14,50 +14,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/enginetest"
-	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
-
-// handClock is a clock that is moved by hand.
-type handClock struct{ *enginetest.Clock }
-
-func newHandClock() *handClock               { return &handClock{enginetest.NewClock()} }
-func (c *handClock) forward(d time.Duration) { c.Forward(d) }
-func (c *handClock) on(cfg *core.Config)     { c.To(cfg) }
-
-// cacheNamed deletes all that a test has under the name of a cache.
-func cacheNamed(t testing.TB, raw rueidis.Client) string {
-	t.Helper()
-	name := redistest.Name(t)
-	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(name)...).Build()) })
-	return name
-}
 
 // A cache whose entries stay is a map.
 func TestModelOfACacheAsAMap(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		text := WithCodec(codec.Text)
 		for name, opts := range map[string][]CacheOption{
 			"plain": {text}, "with ids": {text, WithRequestIDs(), WithTTL(time.Hour)}, "bounded": {text, WithTTL(time.Hour), WithMaxIdle(time.Hour)}, "bounded by bytes": {text, WithTTL(time.Hour)},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				key := cacheNamed(t, raw)
+				key := maptest.CacheNamed(t, raw)
 				if name == "bounded" {
-					m := NewCache[string, int](engineOn(t, raw), key)
+					m := NewCache[string, int](maptest.EngineOn(t, raw), key)
 					require.NoError(t, m.SetMaxSize(t.Context(), 1000, LRU))
 					m.Events(t.Context())
 				}
 				if name == "bounded by bytes" {
-					m := NewCache[string, int](engineOn(t, raw), key)
+					m := NewCache[string, int](maptest.EngineOn(t, raw), key)
 					require.NoError(t, m.SetMaxBytes(t.Context(), 1<<20, LRU))
 					t.Cleanup(func() { countsRight(t, raw, key) })
 				}
-				runModel(t, seed, func() Mapping[string, int] { return NewCache[string, int](engineOn(t, raw), key, opts...) })
+				runModel(t, seed, func() Mapping[string, int] { return NewCache[string, int](maptest.EngineOn(t, raw), key, opts...) })
 			})
 		}
 	})
@@ -75,7 +58,7 @@ type timed struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	m    *Cache[string, int]
-	at   *handClock
+	at   *maptest.HandClock
 	own  string
 	know map[string]life
 }
@@ -252,13 +235,13 @@ func TestModelOfACacheWithTime(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		key, at := cacheNamed(t, raw), newHandClock()
-		n := rounds(t, 300, 20_000)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		key, at := maptest.CacheNamed(t, raw), maptest.NewHandClock()
+		n := maptest.Rounds(t, 300, 20_000)
 		var moving sync.RWMutex
 		var all sync.WaitGroup
 		for client := range 2 {
-			m := NewCache[string, int](engineOn(t, raw, at.on), key, WithCodec(codec.Text))
+			m := NewCache[string, int](maptest.EngineOn(t, raw, at.On), key, WithCodec(codec.Text))
 			for g := range 3 {
 				own := fmt.Sprintf("%d-%d:", client, g)
 				w := &timed{t, rand.New(rand.NewPCG(seed, uint64(client*10+g))), m, at, own, map[string]life{}}
@@ -266,7 +249,7 @@ func TestModelOfACacheWithTime(t *testing.T) {
 					for i := range n {
 						if i%5 == 0 {
 							moving.Lock()
-							at.forward(time.Duration(w.rnd.IntN(400)) * time.Millisecond)
+							at.Forward(time.Duration(w.rnd.IntN(400)) * time.Millisecond)
 							moving.Unlock()
 						}
 						moving.RLock()

@@ -1,4 +1,4 @@
-package rmap
+package rmap_test
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
 // TestCacheReadsWhereNothingIsWritten: to note that an entry was used never decides
@@ -18,21 +21,21 @@ func TestCacheReadsWhereNothingIsWritten(t *testing.T) {
 	for _, how := range []string{"OOM", "NOREPLICAS", "MISCONF"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			r := newRefusing(t)
+			r := maptest.NewRefusing(t)
 			ctx := t.Context()
 			for _, bound := range []string{"", "LRU", "LFU"} {
-				m := NewCache[string, int](r.e, "m"+bound, WithCodec(codec.Text))
+				m := rmap.NewCache[string, int](r.E, "m"+bound, rmap.WithCodec(codec.Text))
 				require.NoError(t, m.PutMany(ctx, map[string]int{"plain": 1, "other": 2}))
-				require.NoError(t, m.PutMany(ctx, map[string]int{"idle": 1}, WithMaxIdle(time.Hour)))
+				require.NoError(t, m.PutMany(ctx, map[string]int{"idle": 1}, rmap.WithMaxIdle(time.Hour)))
 				if bound != "" {
-					require.NoError(t, m.SetMaxSize(ctx, 10, map[string]Order{"LRU": LRU, "LFU": LFU}[bound]))
+					require.NoError(t, m.SetMaxSize(ctx, 10, map[string]rmap.Order{"LRU": rmap.LRU, "LFU": rmap.LFU}[bound]))
 				}
 			}
-			r.do(refusals[how].refuse)
+			r.Do(maptest.Refusals[how].Refuse)
 			for _, bound := range []string{"", "LRU", "LFU"} {
 				for _, k := range []string{"plain", "idle"} {
-					m := NewCache[string, int](r.e, "m"+bound, WithCodec(codec.Text)) // which has seen nothing
-					l := NewLoading(m, func(context.Context, string) (int, bool, error) { return 0, false, assert.AnError })
+					m := rmap.NewCache[string, int](r.E, "m"+bound, rmap.WithCodec(codec.Text)) // which has seen nothing
+					l := readthrough.New(m, func(context.Context, string) (int, bool, error) { return 0, false, assert.AnError })
 					for what, read := range map[string]func() (int, bool, error){
 						"get":       func() (int, bool, error) { return m.Get(ctx, k) },
 						"get again": func() (int, bool, error) { return m.Get(ctx, k) },
@@ -44,7 +47,7 @@ func TestCacheReadsWhereNothingIsWritten(t *testing.T) {
 						"loading":   func() (int, bool, error) { return l.Get(ctx, k) },
 						"if absent": func() (int, bool, error) { v, stored, err := m.PutIfAbsent(ctx, k, 5); return v, !stored, err },
 						"compute": func() (int, bool, error) {
-							return m.Compute(ctx, k, func(old int, _ bool) (int, Verdict, error) { return old, Keep, nil })
+							return m.Compute(ctx, k, func(old int, _ bool) (int, rmap.Verdict, error) { return old, rmap.Keep, nil })
 						},
 					} {
 						v, there, err := read()

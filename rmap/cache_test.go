@@ -22,14 +22,16 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/sweep"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // cacheOn is a cache of text on a clock that is moved by hand.
-func cacheOn(t testing.TB, raw rueidis.Client, opts ...CacheOption) (*Cache[string, string], *handClock) {
+func cacheOn(t testing.TB, raw rueidis.Client, opts ...CacheOption) (*Cache[string, string], *maptest.HandClock) {
 	t.Helper()
-	at := newHandClock()
+	at := maptest.NewHandClock()
 	opts = append([]CacheOption{WithCodec(codec.Text)}, opts...)
-	return NewCache[string, string](engineOn(t, raw, at.on), cacheNamed(t, raw), opts...), at
+	return NewCache[string, string](maptest.EngineOn(t, raw, at.On), maptest.CacheNamed(t, raw), opts...), at
 }
 
 func strOf(t testing.TB, raw rueidis.Client, cmd ...string) string {
@@ -57,38 +59,38 @@ func TestTheHandlesTimesAreThoseOfItsWritesUnlessACallHasOthers(t *testing.T) {
 	assert.Equal(t, time.Second, ttl("handle"))
 	assert.Equal(t, 2*time.Millisecond, ttl("call"), "rounded up")
 	assert.Equal(t, 2*time.Second, ttl("a"))
-	at.forward(500 * time.Millisecond)
+	at.Forward(500 * time.Millisecond)
 	_, _, err := m.Compute(t.Context(), "computed", func(string, bool) (string, Verdict, error) { return "v", Store, nil })
 	require.NoError(t, err)
 	assert.Equal(t, time.Second, ttl("computed"))
 	require.NoError(t, m.Put(t.Context(), "handle", "w", WithKeepTTL()))
 	assert.Equal(t, time.Second, ttl("handle"), "its idle time begins anew")
-	assert.Equal(t, "1800000060000", strOf(t, raw, "ZSCORE", keys.MapTimes(m.m.key), "handle"), "its time to live does not")
+	assert.Equal(t, "1800000060000", strOf(t, raw, "ZSCORE", keys.MapTimes(m.m.Key), "handle"), "its time to live does not")
 	assert.Equal(t, time.Duration(0), ttl("no such"))
-	ever := NewCache[string, string](m.m.h.e, m.Name(), WithCodec(codec.Text))
+	ever := NewCache[string, string](m.m.Hub.Engine, m.Name(), WithCodec(codec.Text))
 	require.NoError(t, ever.Put(t.Context(), "ever", "v"))
 	assert.Equal(t, time.Duration(-1), ttl("ever"))
 }
 
 func TestABoundedCacheOfHandles(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		m, at := cacheOn(t, raw)
 		for i := range 30 {
 			require.NoError(t, m.Put(t.Context(), fmt.Sprint("old", i), "v"))
 		}
 		require.NoError(t, m.SetMaxSize(t.Context(), 3, LRU))
-		require.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == 3 }, soon, 5*time.Millisecond)
+		require.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == 3 }, maptest.Soon, 5*time.Millisecond)
 		for _, k := range []string{"a", "b", "c"} {
-			at.forward(time.Millisecond)
+			at.Forward(time.Millisecond)
 			require.NoError(t, m.Put(t.Context(), k, k))
 		}
-		at.forward(time.Millisecond)
-		fresh := NewCache[string, string](engineOn(t, raw, at.on), m.Name(), WithCodec(codec.Text))
+		at.Forward(time.Millisecond)
+		fresh := NewCache[string, string](maptest.EngineOn(t, raw, at.On), m.Name(), WithCodec(codec.Text))
 		_, there, err := fresh.Get(t.Context(), "a") // it has never seen the bound
 		require.NoError(t, err)
 		require.True(t, there)
-		at.forward(time.Millisecond)
+		at.Forward(time.Millisecond)
 		require.NoError(t, fresh.Put(t.Context(), "d", "d"))
 		got, err := fresh.GetMany(t.Context(), "a", "b", "c", "d")
 		require.NoError(t, err)
@@ -103,12 +105,12 @@ func TestABoundedCacheOfHandles(t *testing.T) {
 
 func TestEventsAreTyped(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		at := newHandClock()
-		name := cacheNamed(t, raw)
-		writer := NewCache[int, string](engineOn(t, raw, at.on), name)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		at := maptest.NewHandClock()
+		name := maptest.CacheNamed(t, raw)
+		writer := NewCache[int, string](maptest.EngineOn(t, raw, at.On), name)
 		require.NoError(t, writer.Put(t.Context(), 0, "before anybody listens"))
-		e := engineOn(t, raw, at.on)
+		e := maptest.EngineOn(t, raw, at.On)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		events := NewCache[int, string](e, name).Events(ctx)
@@ -117,7 +119,7 @@ func TestEventsAreTyped(t *testing.T) {
 		require.NoError(t, err)
 		_, err = writer.Remove(t.Context(), 0)
 		require.NoError(t, err)
-		at.forward(time.Second)
+		at.Forward(time.Second)
 		want := map[EventKind]Event[int, string]{
 			Created: {Created, 1, "a", ""}, Updated: {Updated, 1, "b", "a"},
 			Removed: {Removed, 0, "before anybody listens", ""}, Expired: {Expired, 1, "b", ""},
@@ -129,7 +131,7 @@ func TestEventsAreTyped(t *testing.T) {
 				break
 			}
 		}
-		require.Eventually(t, func() bool { return e.Wall() > 0 && sweep.Of(e).Len() == 0 }, soon, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return e.Wall() > 0 && sweep.Of(e).Len() == 0 }, maptest.Soon, 5*time.Millisecond)
 		for range events {
 			break // it does not come to life again
 		}
@@ -139,7 +141,7 @@ func TestEventsAreTyped(t *testing.T) {
 // TestALongEntryIsToldOfWhenItExpires, though the server looks first whether somebody listens.
 func TestALongEntryIsToldOfWhenItExpires(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		long := strings.Repeat("x", 100<<10)
 		for how, hears := range map[string]func(ctx context.Context, e *locking.Engine, name string) iter.Seq2[string, error]{
 			"nobody": func(context.Context, *locking.Engine, string) iter.Seq2[string, error] { return nil },
@@ -155,14 +157,14 @@ func TestALongEntryIsToldOfWhenItExpires(t *testing.T) {
 			},
 		} {
 			t.Run(how, func(t *testing.T) {
-				at := newHandClock()
-				e, name := engineOn(t, raw, at.on), cacheNamed(t, raw)
+				at := maptest.NewHandClock()
+				e, name := maptest.EngineOn(t, raw, at.On), maptest.CacheNamed(t, raw)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				heard := hears(ctx, e, name)
 				m := NewCache[string, string](e, name, textual)
 				require.NoError(t, m.PutMany(t.Context(), map[string]string{"a": long, "b": long, "c": long}, WithTTL(time.Second)))
-				at.forward(time.Second)
+				at.Forward(time.Second)
 				for n := 0; heard != nil && n < 3; {
 					for got, err := range heard {
 						require.NoError(t, err)
@@ -173,7 +175,7 @@ func TestALongEntryIsToldOfWhenItExpires(t *testing.T) {
 					}
 				}
 				redistest.Eventually(t, func() bool {
-					n, err := raw.Do(t.Context(), raw.B().Hlen().Key(m.m.key).Build()).AsInt64()
+					n, err := raw.Do(t.Context(), raw.B().Hlen().Key(m.m.Key).Build()).AsInt64()
 					return err == nil && n == 0
 				}, redistest.Soon, 5*time.Millisecond)
 			})
@@ -196,10 +198,10 @@ func TestEventsEnd(t *testing.T) {
 	for _, err := range m.Events(t.Context(), Gap) {
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
-	for _, err := range NewCache[string, string](m.m.h.e, "").Events(t.Context()) {
+	for _, err := range NewCache[string, string](m.m.Hub.Engine, "").Events(t.Context()) {
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
-	e := engineOn(t, raw)
+	e := maptest.EngineOn(t, raw)
 	events = NewCache[string, string](e, m.Name()).Events(t.Context())
 	require.NoError(t, e.Close(context.Background()))
 	for _, err := range events {
@@ -255,11 +257,11 @@ func TestALoopThatStandsStillIsToldOfAllLossesOnce(t *testing.T) {
 func TestALostConnectionIsAGap(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client, proxy := through(t, server)
+	client, proxy := maptest.Through(t, server)
 	raw := server.Client(t)
-	name := cacheNamed(t, raw)
-	events := NewCache[string, string](engineOn(t, client), name).Events(t.Context(), Created)
-	writer := NewCache[string, string](engineOn(t, raw), name)
+	name := maptest.CacheNamed(t, raw)
+	events := NewCache[string, string](maptest.EngineOn(t, client), name).Events(t.Context(), Created)
+	writer := NewCache[string, string](maptest.EngineOn(t, raw), name)
 	proxy.CutAll()
 	var wrote sync.WaitGroup
 	done := make(chan struct{})
@@ -303,9 +305,9 @@ func TestALostConnectionIsAGap(t *testing.T) {
 func TestCacheEventsOfSeveralKindsAreLostTogether(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client, proxy := through(t, server)
-	name := cacheNamed(t, server.Client(t))
-	events := NewCache[string, string](engineOn(t, client), name).Events(t.Context())
+	client, proxy := maptest.Through(t, server)
+	name := maptest.CacheNamed(t, server.Client(t))
+	events := NewCache[string, string](maptest.EngineOn(t, client), name).Events(t.Context())
 	for range 2 {
 		proxy.Refuse()
 		proxy.CutAll()
@@ -322,7 +324,7 @@ func TestCacheEventsOfSeveralKindsAreLostTogether(t *testing.T) {
 		require.ErrorIs(t, told[0], ErrDisconnected)
 		require.ErrorIs(t, told[1], ErrReconnected)
 		require.NoError(t, told[2])
-		events = NewCache[string, string](engineOn(t, client), name).Events(t.Context())
+		events = NewCache[string, string](maptest.EngineOn(t, client), name).Events(t.Context())
 	}
 }
 
@@ -330,12 +332,12 @@ func TestCacheEventsOfSeveralKindsAreLostTogether(t *testing.T) {
 func TestADeletedCacheIsListenedToAgain(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	name := cacheNamed(t, raw)
-	m := NewCache[string, string](engineOn(t, raw), name)
+	name := maptest.CacheNamed(t, raw)
+	m := NewCache[string, string](maptest.EngineOn(t, raw), name)
 	events := m.Events(t.Context(), Created)
 	_, err := m.Delete(t.Context())
 	require.NoError(t, err)
-	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", keys.MapOptions(name), "has-listeners") == "1" }, soon, 10*time.Millisecond)
+	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", keys.MapOptions(name), "has-listeners") == "1" }, maptest.Soon, 10*time.Millisecond)
 	require.NoError(t, m.Put(t.Context(), "k", "v"))
 	for ev, err := range events {
 		require.NoError(t, err)
@@ -347,8 +349,8 @@ func TestADeletedCacheIsListenedToAgain(t *testing.T) {
 func TestWhatDoesNotDecodeInACacheIsNamed(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	name := cacheNamed(t, raw)
-	m := NewCache[string, int](engineOn(t, raw), name, WithCodec(codec.Text))
+	name := maptest.CacheNamed(t, raw)
+	m := NewCache[string, int](maptest.EngineOn(t, raw), name, WithCodec(codec.Text))
 	require.NoError(t, m.Put(t.Context(), "good", 7))
 	events := m.Events(t.Context(), Created)
 	for key, packed := range map[string]string{
@@ -411,8 +413,8 @@ func btoi(is bool) int {
 
 func TestWhatACacheRefuses(t *testing.T) {
 	t.Parallel()
-	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client)
+	client, proxy := maptest.Through(t, redistest.Shared(t))
+	e := maptest.EngineOn(t, client)
 	m := NewCache[string, int](e, "m")
 	proxy.ResetLog()
 	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, core.LongestLease + 1, math.MaxInt64} {
@@ -469,7 +471,7 @@ func TestALostReplyOfACache(t *testing.T) {
 		"remove": {redistest.MatchScript(mapcache.Remove.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Remove(ctx, "k", "l")
 		}, int64(1), map[string]int{}},
-		"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"clear": {redistest.Command("UNLINK"), redistest.MatchScript(mapstore.DeleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.Clear(ctx)
 		}, nil, map[string]int{}},
 		"put if absent": {redistest.MatchScript(mapcache.PutIfAbsent.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
@@ -503,12 +505,12 @@ func TestALostReplyOfACache(t *testing.T) {
 		"compare and remove": {redistest.MatchScript(mapcache.Change.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.CompareAndRemove(ctx, "k", 5)
 		}, true, map[string]int{}},
-		"delete": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"delete": {redistest.Command("UNLINK"), redistest.MatchScript(mapstore.DeleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Delete(ctx)
 		}, true, map[string]int{}},
-		"rename": {redistest.MatchScript(renameScript.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"rename": {redistest.MatchScript(mapstore.RenameScript.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			to := m.Name() + "-new"
-			t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(to)...).Build()) })
+			t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(mapstore.ObjectOf(to)...).Build()) })
 			return m.Rename(ctx, to)
 		}, true, map[string]int{}},
 		"bound": {redistest.MatchScript(mapcache.SetBound.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
@@ -519,19 +521,19 @@ func TestALostReplyOfACache(t *testing.T) {
 		}, nil, map[string]int{"k": 5}},
 		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body()), redistest.MatchScript(mapcache.PutMany.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, m.SetMaxSize(ctx, 1, LRU))
-			require.NoError(t, raw.Do(ctx, raw.B().Zadd().Key(m.c.n.Accesses).ScoreMember().ScoreMember(1, "k").Build()).Error())
+			require.NoError(t, raw.Do(ctx, raw.B().Zadd().Key(m.c.Names.Accesses).ScoreMember().ScoreMember(1, "k").Build()).Error())
 			return nil, m.Put(ctx, "l", 7)
 		}, nil, map[string]int{"l": 7}},
 		"put that is told of": {redistest.MatchScript(mapcache.PutMany.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
-			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.c.n.Options).FieldValue().FieldValue("has-listeners", "1").Build()).Error())
+			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.c.Names.Options).FieldValue().FieldValue("has-listeners", "1").Build()).Error())
 			return nil, m.Put(ctx, "k", 7)
 		}, nil, map[string]int{"k": 7}},
 	} {
 		for _, ids := range []bool{false, true} {
 			t.Run(name+map[bool]string{false: "", true: " with ids"}[ids], func(t *testing.T) {
 				t.Parallel()
-				client, proxy := through(t, server)
-				key := cacheNamed(t, raw)
+				client, proxy := maptest.Through(t, server)
+				key := maptest.CacheNamed(t, raw)
 				opts, sends := []CacheOption{text}, c.sends
 				if ids {
 					opts = append(opts, WithRequestIDs())
@@ -539,12 +541,12 @@ func TestALostReplyOfACache(t *testing.T) {
 						sends = c.ids
 					}
 				}
-				m := NewCache[string, int](engineOn(t, client), key, opts...)
-				look := NewCache[string, int](engineOn(t, raw), key, text)
+				m := NewCache[string, int](maptest.EngineOn(t, client), key, opts...)
+				look := NewCache[string, int](maptest.EngineOn(t, raw), key, text)
 				require.NoError(t, look.Put(t.Context(), "k", 5))
 				about := key
 				if name == "bound" || name == "bound by bytes" {
-					about = m.c.n.Options
+					about = m.c.Names.Options
 				}
 				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(about)), 1)
 				answer, err := c.do(t.Context(), m)
@@ -591,8 +593,8 @@ func TestAReadOfACacheIsSentAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client, proxy := through(t, server)
-			m := NewCache[string, int](engineOn(t, client), cacheNamed(t, client))
+			client, proxy := maptest.Through(t, server)
+			m := NewCache[string, int](maptest.EngineOn(t, client), maptest.CacheNamed(t, client))
 			require.NoError(t, m.Put(t.Context(), "k", 5, WithMaxIdle(time.Hour)))
 			lost := proxy.DropReply(redistest.All(c.match, redistest.Arg(m.Name())), 1)
 			require.NoError(t, c.do(t.Context(), m))
@@ -605,28 +607,28 @@ func TestAReadOfACacheIsSentAgain(t *testing.T) {
 func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client, proxy := through(t, server)
+	client, proxy := maptest.Through(t, server)
 	raw := server.Client(t)
-	at := newHandClock() // nothing expires until it is told to
-	m := NewCache[string, int](engineOn(t, client, at.on), cacheNamed(t, raw))
+	at := maptest.NewHandClock() // nothing expires until it is told to
+	m := NewCache[string, int](maptest.EngineOn(t, client, at.On), maptest.CacheNamed(t, raw))
 	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body()), 1)
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrOutcomeUnknown)
 	lost.Await(t)
 	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))
-	at.forward(time.Second)
-	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, soon, 5*time.Millisecond)
+	at.Forward(time.Second)
+	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, maptest.Soon, 5*time.Millisecond)
 }
 
 func TestGetsOfManyGoroutinesGoTogether(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	m, at := cacheOn(t, raw, WithTTL(time.Second))
-	ever := NewCache[string, string](m.m.h.e, m.Name(), WithCodec(codec.Text))
+	ever := NewCache[string, string](m.m.Hub.Engine, m.Name(), WithCodec(codec.Text))
 	for i := range 50 {
 		require.NoError(t, m.Put(t.Context(), fmt.Sprint("over", i), "v"))
 		require.NoError(t, ever.Put(t.Context(), fmt.Sprint("ever", i), fmt.Sprint(i)))
 	}
-	at.forward(time.Second - time.Nanosecond) // the sweeper has nothing to do yet
+	at.Forward(time.Second - time.Nanosecond) // the sweeper has nothing to do yet
 	var all sync.WaitGroup
 	for range 200 {
 		all.Go(func() {
@@ -649,8 +651,8 @@ func TestACacheIsRenamedAndGoes(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	m, _ := cacheOn(t, raw)
-	to := NewCache[string, string](m.m.h.e, cacheNamed(t, raw)+"to", WithCodec(codec.Text))
-	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(to.Name())...).Build()) })
+	to := NewCache[string, string](m.m.Hub.Engine, maptest.CacheNamed(t, raw)+"to", WithCodec(codec.Text))
+	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(mapstore.ObjectOf(to.Name())...).Build()) })
 	require.NoError(t, m.Put(t.Context(), "k", "v", WithTTL(time.Hour), WithMaxIdle(time.Hour)))
 	require.NoError(t, to.Put(t.Context(), "old", "v", WithMaxIdle(time.Hour)))
 	did, err := m.Expire(t.Context(), time.Minute)
@@ -678,15 +680,15 @@ func TestACacheIsRenamedAndGoes(t *testing.T) {
 	did, err = to.Delete(t.Context())
 	require.NoError(t, err)
 	assert.True(t, did)
-	n, err := raw.Do(t.Context(), raw.B().Exists().Key(append(objectOf(m.Name()), objectOf(to.Name())...)...).Build()).AsInt64()
+	n, err := raw.Do(t.Context(), raw.B().Exists().Key(append(mapstore.ObjectOf(m.Name()), mapstore.ObjectOf(to.Name())...)...).Build()).AsInt64()
 	require.NoError(t, err)
 	assert.Zero(t, n)
 }
 
 func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 	t.Parallel()
-	r := redistest.RecordScripts(t, miniredisClient(t))
-	e := engineOn(t, r)
+	r := redistest.RecordScripts(t, maptest.MiniredisClient(t))
+	e := maptest.EngineOn(t, r)
 	for _, name := range []string{"cache", "{u1}:cache", "a{b}c"} {
 		for _, opts := range [][]CacheOption{{}, {WithRequestIDs()}} {
 			m := NewCache[string, int](e, name, append(opts, WithCodec(codec.Text), WithTTL(time.Hour), WithMaxIdle(time.Hour))...)
@@ -725,8 +727,6 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 				"persist": func() error { _, err := m.Persist(t.Context()); return err },
 				"bound":   func() error { return m.SetMaxSize(t.Context(), 10, LFU) },
 				"bytes":   func() error { return m.SetMaxBytes(t.Context(), 10_000, LFU) },
-				"load":    func() error { callsOfLoads(t, e, r, m); return nil },
-				"behind":  func() error { callsOfWrites(t, e, r, m); return nil },
 			} {
 				require.NoError(t, do(), op)
 				for _, call := range r.Take() {
@@ -738,62 +738,29 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 	}
 }
 
-// watcher is an observer of caches.
-type watcher struct {
-	mu     sync.Mutex
-	swept  []core.Sweep
-	events map[string]int
-	loads  []core.Load
-	writes []core.Write
-}
-
-func (w *watcher) Wrote(_ context.Context, one core.Write) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.writes = append(w.writes, one)
-}
-
-func (w *watcher) Swept(_ context.Context, s core.Sweep) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.swept = append(w.swept, s)
-}
-
-func (w *watcher) Heard(_ context.Context, cache, kind string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.events[cache+" "+kind]++
-}
-
-func (w *watcher) Near(_ context.Context, n core.NearCounts) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.events[n.Cache+" near"]++
-}
-
 func TestTheObserverHearsOfSweepsEvictionsAndEvents(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	at, w := newHandClock(), &watcher{events: map[string]int{}}
-	name := cacheNamed(t, raw)
-	m := NewCache[string, int](engineOn(t, raw, at.on, func(c *core.Config) { c.Caches = w }), name)
+	at, w := maptest.NewHandClock(), &maptest.Watcher{Events: map[string]int{}}
+	name := maptest.CacheNamed(t, raw)
+	m := NewCache[string, int](maptest.EngineOn(t, raw, at.On, func(c *core.Config) { c.Caches = w }), name)
 	m.Events(t.Context(), Created, Expired)
 	require.NoError(t, m.SetMaxSize(t.Context(), 2, LRU))
 	for i := range 3 {
 		require.NoError(t, m.Put(t.Context(), fmt.Sprint(i), i, WithTTL(time.Second)))
-		at.forward(time.Millisecond)
+		at.Forward(time.Millisecond)
 	}
-	at.forward(time.Second)
+	at.Forward(time.Second)
 	require.Eventually(t, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.Mu.Lock()
+		defer w.Mu.Unlock()
 		expired, evicted := int64(0), int64(0)
-		for _, s := range w.swept {
+		for _, s := range w.Sweeps {
 			expired, evicted = expired+s.Expired, evicted+s.Evicted
 			if s.Cache != name || s.Err != nil || s.Written != (s.Took == 0) {
 				return false
 			}
 		}
-		return expired == 2 && evicted == 1 && w.events[name+" created"] == 3 && w.events[name+" expired"] == 2
-	}, soon, 5*time.Millisecond, "%+v", w)
+		return expired == 2 && evicted == 1 && w.Events[name+" created"] == 3 && w.Events[name+" expired"] == 2
+	}, maptest.Soon, 5*time.Millisecond, "%+v", w)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // asMap is what a cache has in common with a map.
@@ -27,13 +29,13 @@ func TestACacheOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	t.Run("names that break slots are refused", func(t *testing.T) {
-		m := NewCache[string, int](engineOn(t, cluster.Client(t)), "{}stock")
+		m := NewCache[string, int](maptest.EngineOn(t, cluster.Client(t)), "{}stock")
 		for name, op := range operations {
 			require.ErrorIs(t, op(t.Context(), asMap(m), "k", 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("all its keys are in one slot", func(t *testing.T) {
-		m := NewCache[string, string](engineOn(t, cluster.Client(t)), redistest.Name(t), WithCodec(codec.Text))
+		m := NewCache[string, string](maptest.EngineOn(t, cluster.Client(t)), redistest.Name(t), WithCodec(codec.Text))
 		require.NoError(t, m.SetMaxSize(t.Context(), 2, LRU))
 		told := m.Events(t.Context())
 		require.NoError(t, m.PutMany(t.Context(), map[string]string{"a": "1", "b": "2"}, WithTTL(time.Hour), WithMaxIdle(time.Hour)))
@@ -58,12 +60,12 @@ func TestACacheOnACluster(t *testing.T) {
 // aCacheMoves moves a cache under load. Its scripts have several keys, of which some do not exist, so the servers put
 // them off until the slot has moved. None fails by that, and what expires behind the move is swept there.
 func aCacheMoves(t *testing.T, cluster *redistest.Cluster, name string) {
-	m := NewCache[string, int](engineOn(t, cluster.Client(t)), name, perishable...)
+	m := NewCache[string, int](maptest.EngineOn(t, cluster.Client(t)), name, perishable...)
 	l := underLoad(t, asMap(m))
 	l.more(t)
 	migration := cluster.StartMigration(t, m.Name())
-	redistest.Eventually(t, func() bool { return migration.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
-	migration.Move(t, objectOf(m.Name())...)
+	redistest.Eventually(t, func() bool { return migration.From().Refusals(t, "TRYAGAIN") > 0 }, maptest.Soon, time.Millisecond)
+	migration.Move(t, mapstore.ObjectOf(m.Name())...)
 	migration.Finish(t)
 	l.more(t)
 	l.end()
@@ -76,7 +78,7 @@ func aCacheMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 
 // aCacheIsOnTheMove moves a cache for longer than a call is sent again: each says so, and has done nothing.
 func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
-	m := NewCache[string, int](engineOn(t, cluster.Client(t), shortSends), redistest.Name(t))
+	m := NewCache[string, int](maptest.EngineOn(t, cluster.Client(t), maptest.ShortSends), redistest.Name(t))
 	require.NoError(t, m.Put(t.Context(), "k", 1)) // without an end, so that every call finds one of its keys and not the others
 	migration := cluster.StartMigration(t, m.Name())
 	var all sync.WaitGroup
@@ -92,7 +94,7 @@ func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
 		})
 	}
 	all.Wait()
-	migration.Move(t, objectOf(m.Name())...)
+	migration.Move(t, mapstore.ObjectOf(m.Name())...)
 	migration.Finish(t)
 	v, there, err := m.Get(t.Context(), "k")
 	require.NoError(t, err)
@@ -103,7 +105,7 @@ func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
 // aCacheFailsOver has the master die under load; see goesOnBehindAFailover.
 func aCacheFailsOver(t *testing.T, raw rueidis.Client, name string, master *redistest.Server, await func(addr string)) {
 	t.Helper()
-	m := NewCache[string, int](engineOn(t, raw, shortSends), name, perishable...)
+	m := NewCache[string, int](maptest.EngineOn(t, raw, maptest.ShortSends), name, perishable...)
 	l := underLoad(t, asMap(m))
 	l.more(t)
 	master.Kill()
@@ -122,7 +124,7 @@ func expires(t *testing.T, m *Cache[string, int]) {
 	before, err := m.Len(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, m.Put(t.Context(), "short", 1, WithTTL(time.Millisecond)))
-	require.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == before }, soon, 5*time.Millisecond)
+	require.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == before }, maptest.Soon, 5*time.Millisecond)
 }
 
 // TestHistoriesOfACacheAreLinearizable loses replies, while others sweep.
@@ -148,15 +150,15 @@ func TestHistoriesOfACacheAreLinearizable(t *testing.T) {
 func runCacheHistory(t *testing.T, server *redistest.Server, bounded bool, opts []CacheOption) *history {
 	t.Helper()
 	raw := server.Client(t)
-	key := cacheNamed(t, raw)
+	key := maptest.CacheNamed(t, raw)
 	if bounded { // which has all the writes go by the long way
-		require.NoError(t, NewCache[string, int](engineOn(t, raw), key).SetMaxSize(t.Context(), 1000, LRU))
+		require.NoError(t, NewCache[string, int](maptest.EngineOn(t, raw), key).SetMaxSize(t.Context(), 1000, LRU))
 	}
 	h := &history{began: time.Now()}
 	var all sync.WaitGroup
 	for i := range 2 {
-		client, proxy := through(t, server)
-		m := NewCache[string, int](engineOn(t, client), key, opts...)
+		client, proxy := maptest.Through(t, server)
+		m := NewCache[string, int](maptest.EngineOn(t, client), key, opts...)
 		proxy.DropReply(sometimes(key), 1<<30)
 		for j := range 4 {
 			all.Go(func() {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // needy are operations of a cache that needs all its keys, but for some of them: as
@@ -54,14 +56,14 @@ var needy = map[string]struct {
 func TestAKeyOfACacheOfAnotherTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
+	e := maptest.EngineOn(t, raw)
 	for what, op := range needy {
 		for i, letter := range "NTIAO" {
-			name := cacheNamed(t, raw)
+			name := maptest.CacheNamed(t, raw)
 			m := NewCache[string, int](e, name)
 			require.NoError(t, m.SetMaxSize(t.Context(), 100, LRU))
 			require.NoError(t, m.Put(t.Context(), "k", 5, WithTTL(time.Minute), WithMaxIdle(time.Minute)))
-			wrong := objectOf(name)[i]
+			wrong := mapstore.ObjectOf(name)[i]
 			require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(wrong).Build()).Error())
 			require.NoError(t, raw.Do(t.Context(), raw.B().Rpush().Key(wrong).Element("x").Build()).Error())
 			entries := func() string {

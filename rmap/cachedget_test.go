@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // parted does something between the two commands of a pipeline.
@@ -49,16 +50,16 @@ func TestAReadSeesOneMoment(t *testing.T) {
 	for name, read := range waysToRead {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at := newHandClock()
+			at := maptest.NewHandClock()
 			p := &parted{Client: raw}
-			m := NewCache[string, int](engineOn(t, p, at.on), cacheNamed(t, raw), WithCodec(codec.Text))
-			other := NewCache[string, int](engineOn(t, raw, at.on), m.Name(), WithCodec(codec.Text))
+			m := NewCache[string, int](maptest.EngineOn(t, p, at.On), maptest.CacheNamed(t, raw), WithCodec(codec.Text))
+			other := NewCache[string, int](maptest.EngineOn(t, raw, at.On), m.Name(), WithCodec(codec.Text))
 			ctx := t.Context()
 			_, _, err := read(ctx, m, "seen") // the options
 			require.NoError(t, err)
 
 			require.NoError(t, other.Put(ctx, "k", 1, WithTTL(time.Minute)))
-			at.pass(2 * time.Minute)
+			at.Pass(2 * time.Minute)
 			p.between = func() {
 				p.between = nil
 				require.NoError(t, other.Put(ctx, "k", 2, WithTTL(time.Minute)))
@@ -88,8 +89,8 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 			r.Learn(mapcache.Get.Body())
 			// One that a server has not is sent twice.
 			require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(mapcache.Get.Body()).Build()).Error())
-			at := newHandClock()
-			m := NewCache[string, int](engineOn(t, r, at.on), cacheNamed(t, raw), WithCodec(codec.Text))
+			at := maptest.NewHandClock()
+			m := NewCache[string, int](maptest.EngineOn(t, r, at.On), maptest.CacheNamed(t, raw), WithCodec(codec.Text))
 			ctx := t.Context()
 			require.NoError(t, m.Put(ctx, "k", 1, WithTTL(time.Hour)))
 			require.NoError(t, m.Put(ctx, "idle", 2, WithMaxIdle(time.Hour)))
@@ -107,7 +108,7 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 			assert.Equal(t, []any{2, true}, []any{v, there})
 			assert.Len(t, r.Take(), 1, "its idle time begins anew")
 
-			at.pass(time.Minute)
+			at.Pass(time.Minute)
 			before := strOf(t, raw, "ZSCORE", keys.MapRests(m.Name()), "idle")
 			_, _, err = read(ctx, m, "idle")
 			require.NoError(t, err)
@@ -126,7 +127,7 @@ func TestWhatIsSeenOfTheOptionsMeanwhileCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &parted{Client: raw}
-			m := NewCache[string, int](engineOn(t, p, newHandClock().on), cacheNamed(t, raw), WithCodec(codec.Text))
+			m := NewCache[string, int](maptest.EngineOn(t, p, maptest.NewHandClock().On), maptest.CacheNamed(t, raw), WithCodec(codec.Text))
 			ctx := t.Context()
 			require.NoError(t, m.Put(ctx, "k", 1))
 			require.NoError(t, m.Put(ctx, "idle", 2, WithMaxIdle(time.Hour)))
@@ -154,8 +155,8 @@ func TestAReadWithoutAScriptIsSentAgain(t *testing.T) {
 	for command, read := range map[string]string{"ZMSCORE": "get", "HMGET": "get many"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			client, proxy := through(t, server)
-			m := NewCache[string, int](engineOn(t, client), cacheNamed(t, client), WithCodec(codec.Text))
+			client, proxy := maptest.Through(t, server)
+			m := NewCache[string, int](maptest.EngineOn(t, client), maptest.CacheNamed(t, client), WithCodec(codec.Text))
 			require.NoError(t, m.Put(t.Context(), "k", 5))
 			_, _, err := waysToRead[read](t.Context(), m, "k") // the options
 			require.NoError(t, err)
@@ -174,7 +175,7 @@ func TestAReadWithoutAScriptNamesAKeyOfAnotherType(t *testing.T) {
 	for name, read := range waysToRead {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := NewCache[string, int](engineOn(t, raw), cacheNamed(t, raw), WithCodec(codec.Text))
+			m := NewCache[string, int](maptest.EngineOn(t, raw), maptest.CacheNamed(t, raw), WithCodec(codec.Text))
 			_, _, err := read(t.Context(), m, "k") // the options
 			require.NoError(t, err)
 			strOf(t, raw, "SET", keys.MapTimes(m.Name()), "x")
@@ -184,6 +185,3 @@ func TestAReadWithoutAScriptNamesAKeyOfAnotherType(t *testing.T) {
 		})
 	}
 }
-
-// pass is forward that nobody is told of, so that nothing is swept.
-func (c *handClock) pass(d time.Duration) { c.Pass(d) }

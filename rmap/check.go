@@ -3,47 +3,14 @@ package rmap
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/check"
-	"github.com/rueidisson/rueidisson/internal/fieldttl"
-	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/send"
-	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
-
-var (
-	fieldCommands = together(check.Scripts(lua, "lua/*.lua", "!lua/behind*.lua", "!lua/load_*.lua", "!lua/cleared.lua", "!lua/shards.lua"), scanCommands, check.Script(fieldttl.Script))
-	plainCommands = withoutTimes(fieldCommands)
-	shardCommands = withoutTimes(check.Scripts(lua, "lua/shards.lua"))
-	scanCommands  = check.Script(hashscan.Script, hashscan.ServerScript)
-	wholeCommands = together(check.Scripts(lua, "lua/copy.lua", "lua/rename.lua", "lua/delete.lua"), check.Script(hashscan.ServerScript))
-	sizeCommands  = check.Script(send.SizeScript)
-
-	readCommands = check.Sent(hget, hmget, hexists, hlen, hashscan.Command, exists, pttl, hset, hdel, unlink, hstrlen, hrandfield, zmscore, get)
-	addCommands  = check.Sent(hincrby, hincrbyfloat)
-)
-
-// together returns the commands of all.
-func together(all ...check.Commands) check.Commands {
-	return func() (names []string) {
-		for _, of := range all {
-			names = append(names, of()...)
-		}
-		return names
-	}
-}
-
-// withoutTimes leaves out the commands of fields with times to live, which only a [TTLMap] needs.
-func withoutTimes(of check.Commands) check.Commands {
-	return func() []string {
-		return slices.DeleteFunc(slices.Clone(of()), func(name string) bool { return strings.HasPrefix(name, "hp") })
-	}
-}
 
 // oneEntry returns the look at one entry, which tells the hash of a cache from that of another map.
 func oneEntry(name string, cache bool) check.Look {
@@ -67,36 +34,36 @@ func oneEntry(name string, cache bool) check.Look {
 // checked returns what the map is on the server.
 func (m *handle[K, V]) checked(types []string, commands ...check.Commands) check.Object {
 	o := check.Object{
-		Engine: m.h.e, Kind: m.kind, Name: m.name, Bad: m.bad,
-		Commands: append(commands, readCommands, wholeCommands, sizeCommands),
-		Looks:    []check.Look{oneEntry(m.key, len(types) > 1)},
+		Engine: m.Hub.Engine, Kind: m.Kind, Name: m.Name, Bad: m.Bad,
+		Commands: append(commands, mapstore.ReadCommands, mapstore.WholeCommands, mapstore.SizeCommands),
+		Looks:    []check.Look{oneEntry(m.Key, len(types) > 1)},
 	}
-	if m.bad != nil {
+	if m.Bad != nil {
 		return o
 	}
-	for i, key := range m.store.object() {
+	for i, key := range m.Store.Object() {
 		is := check.Hash
 		if i < len(types) {
 			is = types[i]
 		}
 		o.Keys = append(o.Keys, check.Key{Name: key, Type: is})
 		if i == 0 {
-			o.Keys = append(o.Keys, check.Each(check.String, keys.MapDone(m.key, "")), check.Each(check.String, keys.MapClaim(m.key, "")))
-			if m.cfg.announce {
-				o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(m.key), Type: check.ZSet})
+			o.Keys = append(o.Keys, check.Each(check.String, keys.MapDone(m.Key, "")), check.Each(check.String, keys.MapClaim(m.Key, "")))
+			if m.Config.Announce {
+				o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(m.Key), Type: check.ZSet})
 			}
 		}
 	}
-	if m.cfg.announce {
-		o.Channels = append(o.Channels, m.h.e.Channel(keys.NearChannel(m.key)))
+	if m.Config.Announce {
+		o.Channels = append(o.Channels, m.Hub.Engine.Channel(keys.NearChannel(m.Key)))
 	}
 	return o
 }
 
 func (m *handle[K, V]) check(ctx context.Context, o check.Object) error {
 	err := check.Run(ctx, o)
-	if err == nil && m.ready != nil {
-		err = m.failed("check", m.ready(ctx))
+	if err == nil && m.Ready != nil {
+		err = m.Failed("check", m.Ready(ctx))
 	}
 	return err
 }
@@ -108,16 +75,16 @@ func (m *handle[K, V]) check(ctx context.Context, o check.Object) error {
 // Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; [ErrWrongKind];
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (m *Map[K, V]) Check(ctx context.Context) error {
-	return m.m.check(ctx, m.m.checked([]string{check.Hash}, plainCommands, addCommands))
+	return m.m.check(ctx, m.m.checked([]string{check.Hash}, mapstore.PlainCommands, mapstore.AddCommands))
 }
 
 // Check is [Map.Check], and asks whether the server has times to live of entries.
 //
 // Cost: as Map.Check, and one script call for the first map. Errors: as Map.Check; errors.ErrUnsupported.
 func (m *TTLMap[K, V]) Check(ctx context.Context) error {
-	o := m.m.checked([]string{check.Hash}, fieldCommands, addCommands)
-	if m.m.bad == nil {
-		o.Keys = append(o.Keys, check.Each(check.String, keys.MapLoad(m.m.key, "")))
+	o := m.m.checked([]string{check.Hash}, mapstore.FieldCommands, mapstore.AddCommands)
+	if m.m.Bad == nil {
+		o.Keys = append(o.Keys, check.Each(check.String, keys.MapLoad(m.m.Key, "")))
 	}
 	return m.m.check(ctx, o)
 }
@@ -127,10 +94,10 @@ func (m *TTLMap[K, V]) Check(ctx context.Context) error {
 // Cost and errors: as Map.Check.
 func (m *Cache[K, V]) Check(ctx context.Context) error {
 	o := m.m.checked([]string{check.Hash, check.ZSet, check.ZSet, check.ZSet, check.Hash}, mapcache.Commands)
-	if m.m.bad == nil {
-		o.Keys = append(o.Keys, check.Key{Name: keys.MapLatch(m.m.key), Type: check.String}, check.Each(check.String, keys.MapLease(m.m.key)))
+	if m.m.Bad == nil {
+		o.Keys = append(o.Keys, check.Key{Name: keys.MapLatch(m.m.Key), Type: check.String}, check.Each(check.String, keys.MapLease(m.m.Key)))
 		for kind := mapcache.Created; kind <= mapcache.Expired; kind++ {
-			o.Channels = append(o.Channels, m.m.h.e.Channel(kind.Channel(m.m.key)))
+			o.Channels = append(o.Channels, m.m.Hub.Engine.Channel(kind.Channel(m.m.Key)))
 		}
 	}
 	return m.m.check(ctx, o)
@@ -141,37 +108,24 @@ func (m *Cache[K, V]) Check(ctx context.Context) error {
 //
 // Cost: one script call, and one for each 512 shards; on a cluster one for each shard, up to 32 at the same time. Errors: as Map.Check.
 func (m *Sharded[K, V]) Check(ctx context.Context) error {
-	o := m.m.checked([]string{check.String}, plainCommands, addCommands, shardCommands)
+	o := m.m.checked([]string{check.String}, mapstore.PlainCommands, mapstore.AddCommands, mapstore.ShardCommands)
 	o.Looks = nil
-	if m.m.bad == nil {
+	if m.m.Bad == nil {
 		asked := 1 // the first shard stands for the others
 		if check.Lists(ctx) {
-			asked = m.m.cfg.shards
+			asked = m.m.Config.Shards
 		}
 		for i, key := range o.Keys {
-			o.Keys[i].More = asked == 1 && key.Type == check.Hash && key.Name != keys.Shard(m.m.key, 0)
+			o.Keys[i].More = asked == 1 && key.Type == check.Hash && key.Name != keys.Shard(m.m.Key, 0)
 		}
 		for i := range asked {
-			shard := keys.Shard(m.m.key, i)
+			shard := keys.Shard(m.m.Key, i)
 			o.Keys = append(o.Keys, check.Each(check.String, keys.MapDone(shard, "")), check.Each(check.String, keys.MapClaim(shard, "")))
-			if m.m.cfg.announce {
+			if m.m.Config.Announce {
 				o.Keys = append(o.Keys, check.Key{Name: keys.NearLog(shard), Type: check.ZSet})
-				o.Channels = append(o.Channels, m.m.h.e.Channel(keys.NearChannel(shard)))
+				o.Channels = append(o.Channels, m.m.Hub.Engine.Channel(keys.NearChannel(shard)))
 			}
 		}
 	}
 	return m.m.check(ctx, o)
-}
-
-// changed returns the keys that change with an entry which is loaded, or written to a store.
-func changed(name string) []check.Key {
-	return []check.Key{
-		{Name: name, Type: check.Hash}, {Name: keys.NearLog(name), Type: check.ZSet}, {Name: keys.MapWrites(name), Type: check.Stream},
-		{Name: keys.MapPending(name), Type: check.Hash},
-	}
-}
-
-// checkLock checks the lock of an entry, for all of them.
-func (m *handle[K, V]) checkLock(ctx context.Context) error {
-	return lock.New(m.h.e, keys.EntryLock(m.home(""), "")).Check(ctx)
 }

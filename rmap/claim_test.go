@@ -17,6 +17,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestComputeOfAClientFarAwayIsNotStarved by others that are near the server: it has its
@@ -34,7 +36,7 @@ func TestComputeOfAClientFarAwayIsNotStarved(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			through, proxy := redistest.ThroughProxy(t, server)
-			near, far := of(engineOn(t, server.Client(t)), "m"), of(engineOn(t, through), "m")
+			near, far := of(maptest.EngineOn(t, server.Client(t)), "m"), of(maptest.EngineOn(t, through), "m")
 			_, _, err := far.Compute(t.Context(), "k", increment)
 			require.NoError(t, err)
 			proxy.Delay(20*time.Millisecond, 20*time.Millisecond) // a claim has to outlast both
@@ -54,7 +56,7 @@ func TestComputeOfAClientFarAwayIsNotStarved(t *testing.T) {
 					}
 				})
 			}
-			redistest.Eventually(t, func() bool { return done.Load() > 10 }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return done.Load() > 10 }, maptest.Soon, time.Millisecond)
 			calls, before := 0, done.Load()
 			const rounds = 10
 			for range rounds {
@@ -80,11 +82,11 @@ func TestComputeOfAClientFarAwayIsNotStarved(t *testing.T) {
 // TestComputeStandsBackForAClaim, as long as it is there, and no longer.
 func TestComputeStandsBackForAClaim(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		e, ctx := engineOn(t, raw), t.Context()
-		for _, m := range []Mapping[string, int]{New[string, int](e, named(t, raw)), NewCache[string, int](e, cacheNamed(t, raw))} {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		e, ctx := maptest.EngineOn(t, raw), t.Context()
+		for _, m := range []Mapping[string, int]{New[string, int](e, maptest.Named(t, raw)), NewCache[string, int](e, maptest.CacheNamed(t, raw))} {
 			claim := keys.MapClaim(m.Name(), "k")
-			raws(t, raw, "SET "+claim+" another")
+			maptest.Raws(t, raw, "SET "+claim+" another")
 			done := make(chan error, 1)
 			calls := 0
 			go func() { // ends with the claim
@@ -95,7 +97,7 @@ func TestComputeStandsBackForAClaim(t *testing.T) {
 				done <- err
 			}()
 			redistest.Waits(t, done)
-			raws(t, raw, "DEL "+claim)
+			maptest.Raws(t, raw, "DEL "+claim)
 			require.NoError(t, redistest.Done(t, done))
 			require.Equal(t, 1, calls, "nothing has changed under it")
 			v, _, err := m.Get(ctx, "k")
@@ -114,20 +116,20 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 		looks *scripts.Script
 		on    func(e *locking.Engine, name string) common[string, int]
 	}{
-		"map":   {changeScript, func(e *locking.Engine, name string) common[string, int] { return New[string, int](e, name).common }},
+		"map":   {mapstore.ChangeScript, func(e *locking.Engine, name string) common[string, int] { return New[string, int](e, name).common }},
 		"cache": {mapcache.Change, func(e *locking.Engine, name string) common[string, int] { return NewCache[string, int](e, name).common }},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
-			client, proxy := through(t, server)
-			m := of.on(engineOn(t, client), cacheNamed(t, server.Client(t)))
+			client, proxy := maptest.Through(t, server)
+			m := of.on(maptest.EngineOn(t, client), maptest.CacheNamed(t, server.Client(t)))
 			_, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err)
-			key, err := m.m.codecs.Key("k")
+			key, err := m.m.Codecs.Key("k")
 			require.NoError(t, err)
-			m.m.h.contest(m.m.entryOf(key)).sticks.Store(int64(m.m.h.e.Mono() + time.Hour)) // others were faster for long
-			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)              // which looks first
+			m.m.Hub.Contest(m.m.EntryOf(key)).Sticks.Store(int64(m.m.Hub.Engine.Mono() + time.Hour)) // others were faster for long
+			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)                       // which looks first
 			v, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err, "nothing was written that may be unknown")
 			require.Equal(t, 2, v)

@@ -3,6 +3,8 @@ package rmap
 import (
 	"context"
 	"fmt"
+
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Verdict is what a function of Compute wants done.
@@ -42,41 +44,37 @@ func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) 
 	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = c.m.encodeKey(ctx, k)
+		key, err = c.m.EncodeKey(ctx, k)
 	}
 	if err == nil && f == nil {
 		err = fmt.Errorf("%w: nil function", ErrInvalidArgument)
 	}
 	if err != nil {
-		return v, false, c.m.failedAt("compute", key, err)
+		return v, false, c.m.FailedAt("compute", key, err)
 	}
 	var result V
-	one := &change{ctx: ctx, store: c.m.store}
-	one.apply = func(old value) (now value, writes bool, err error) {
+	one := &mapstore.Change{Context: ctx, Store: c.m.Store}
+	one.Apply = func(old mapstore.Value) (now mapstore.Value, writes bool, err error) {
 		now, writes, result, err = c.m.apply(key, old, f)
 		return now, writes, err
 	}
-	at := c.m.entryOf(key)
-	at.entries = l
-	if c.m.cfg.entryLock && c.m.carries(ctx, key) { // it does not wait for the Computes that wait for that lock
-		c.m.h.takeTurn(ctx, at, []*change{one})
-		err = one.outcome()
+	at := c.m.EntryOf(key)
+	at.Entries = l
+	if c.m.Config.EntryLock && c.m.Carries(ctx, key) { // it does not wait for the Computes that wait for that lock
+		c.m.Hub.TakeTurn(ctx, at, []*mapstore.Change{one})
+		err = one.Outcome()
 	} else {
-		err = c.m.h.turn(ctx, at, one)
+		err = c.m.Hub.Turn(ctx, at, one)
 	}
 	if err == nil {
-		v, there = result, one.now.there
+		v, there = result, one.Now.There
 	}
-	return v, there, c.m.failedAt("compute", key, err)
-}
-
-func (m *handle[K, V]) entryOf(key string) entry {
-	return entry{m.kind, m.home(key), key, m.cfg.shards, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries, m.cfg.announce}
+	return v, there, c.m.FailedAt("compute", key, err)
 }
 
 // apply calls f with values, and returns bytes.
-func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict, error)) (now value, writes bool, v V, err error) {
-	was, had, err := m.decode(key, old)
+func (m *handle[K, V]) apply(key string, old mapstore.Value, f func(V, bool) (V, Verdict, error)) (now mapstore.Value, writes bool, v V, err error) {
+	was, had, err := m.Decode(key, old)
 	if err != nil {
 		return old, false, v, err
 	}
@@ -88,10 +86,10 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 		return old, false, was, nil
 	case verdict == Delete:
 		var none V
-		return value{}, had, none, nil
+		return mapstore.Value{}, had, none, nil
 	case verdict == Store:
-		text, err := m.codecs.Value(v)
-		return value{text: text, there: true}, true, v, err
+		text, err := m.Codecs.Value(v)
+		return mapstore.Value{Text: text, There: true}, true, v, err
 	}
 	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrInvalidArgument, verdict)
 }
@@ -105,10 +103,10 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 // Compute. Source: RMap.computeIfAbsent, by another protocol.
 func (c common[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
 	if f == nil {
-		return now, false, c.m.failed("compute if absent", fmt.Errorf("%w: nil function", ErrInvalidArgument))
+		return now, false, c.m.Failed("compute if absent", fmt.Errorf("%w: nil function", ErrInvalidArgument))
 	}
 	if _, err = c.m.lifetime(opts); err != nil {
-		return now, false, c.m.failed("compute if absent", err)
+		return now, false, c.m.Failed("compute if absent", err)
 	}
 	now, there, err := c.Get(ctx, k)
 	if err != nil || there {

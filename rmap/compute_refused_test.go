@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestComputePanicLeavesWhatOthersMade: those before it in the turn are written, and those
@@ -39,8 +41,8 @@ func TestComputePanicLeavesWhatOthersMade(t *testing.T) {
 			assert.NoError(t, err)
 			seen <- n
 		}()
-		e := m.m.entryOf("k")
-		require.Eventually(t, func() bool { return behind(m, e) == i+1 }, soon, time.Millisecond)
+		e := m.m.EntryOf("k")
+		require.Eventually(t, func() bool { return behind(m, e) == i+1 }, maptest.Soon, time.Millisecond)
 	}
 	close(release)
 	panics := 0
@@ -77,13 +79,13 @@ func TestComputeNobodyIsAnsweredFromWhatWasNotWritten(t *testing.T) {
 	}{
 		"OOM": {
 			func(t *testing.T, admin rueidis.Client, _ *redistest.Proxy) {
-				raws(t, admin, "CONFIG SET maxmemory 1")
+				maptest.Raws(t, admin, "CONFIG SET maxmemory 1")
 			},
 			func(t *testing.T, err error) { require.ErrorContains(t, err, "OOM") },
 		},
 		"lost reply": {
 			func(_ *testing.T, _ rueidis.Client, p *redistest.Proxy) {
-				p.DropReply(redistest.MatchScript(changeScript.Body()), 1)
+				p.DropReply(redistest.MatchScript(mapstore.ChangeScript.Body()), 1)
 			},
 			func(t *testing.T, err error) { require.ErrorIs(t, err, ErrOutcomeUnknown) },
 		},
@@ -92,7 +94,7 @@ func TestComputeNobodyIsAnsweredFromWhatWasNotWritten(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			client, proxy := redistest.ThroughProxy(t, server)
-			m := New[string, string](engineOn(t, client), "seats")
+			m := New[string, string](maptest.EngineOn(t, client), "seats")
 			require.NoError(t, m.Put(t.Context(), "warm", ""))
 			_, _, err := m.Compute(t.Context(), "warm", func(string, bool) (string, Verdict, error) { return "", Store, nil })
 			require.NoError(t, err) // the script is known
@@ -136,8 +138,8 @@ func TestComputeNobodyIsAnsweredFromWhatWasNotWritten(t *testing.T) {
 					}()
 					_, _, c.err = m.Compute(t.Context(), "1A", one.f)
 				}()
-				e := m.m.entryOf("1A")
-				require.Eventually(t, func() bool { waiting, _ := m.m.h.turns.Look(e); return waiting == i+1 }, soon, time.Millisecond)
+				e := m.m.EntryOf("1A")
+				require.Eventually(t, func() bool { waiting, _ := m.m.Hub.Turns.Look(e); return waiting == i+1 }, maptest.Soon, time.Millisecond)
 			}
 			refuse.how(t, server.Client(t), proxy)
 			close(release)

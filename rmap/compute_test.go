@@ -13,10 +13,9 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
-
-// soon bounds what has to happen, on a machine however slow.
-var soon = redistest.Soon
 
 func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, nil }
 
@@ -24,13 +23,13 @@ func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, n
 func fresh(t *testing.T, opts ...MapOption) (*Map[string, int], *locking.Engine) {
 	t.Helper()
 	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
-	return New[string, int](e, named(t, raw), opts...), e
+	e := maptest.EngineOn(t, raw)
+	return New[string, int](e, maptest.Named(t, raw), opts...), e
 }
 
 // behind is how many wait behind the turn of an entry.
-func behind(m *Map[string, int], e entry) int {
-	waiting, _ := m.m.h.turns.Look(e)
+func behind(m *Map[string, int], e mapstore.Entry) int {
+	waiting, _ := m.m.Hub.Turns.Look(e)
 	return waiting
 }
 
@@ -42,11 +41,11 @@ func TestNoComputeIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Shared(t).Client(t)
-			key := named(t, raw)
+			key := maptest.Named(t, raw)
 			rounds := redistest.Count(t, 30, 3000)
 			var all sync.WaitGroup
 			for range 3 {
-				m := New[string, int](engineOn(t, raw), key, opts...)
+				m := New[string, int](maptest.EngineOn(t, raw), key, opts...)
 				for range 8 {
 					all.Go(func() {
 						for range rounds {
@@ -57,7 +56,7 @@ func TestNoComputeIsLost(t *testing.T) {
 				}
 			}
 			all.Wait()
-			n, _, err := New[string, int](engineOn(t, raw), key).Get(t.Context(), "k")
+			n, _, err := New[string, int](maptest.EngineOn(t, raw), key).Get(t.Context(), "k")
 			require.NoError(t, err)
 			require.Equal(t, 24*rounds, n)
 		})
@@ -92,8 +91,8 @@ func TestComputesGoOutTogetherInTheirOrder(t *testing.T) {
 			results <- result{n, i}
 		}()
 		// Each is in the queue before the next.
-		e := m.m.entryOf("k")
-		require.Eventually(t, func() bool { return behind(m, e) == i+1 }, soon, time.Millisecond)
+		e := m.m.EntryOf("k")
+		require.Eventually(t, func() bool { return behind(m, e) == i+1 }, maptest.Soon, time.Millisecond)
 	}
 	close(release)
 	got := map[int]int{}
@@ -141,7 +140,7 @@ func TestAFunctionThatEndsItsGoroutineEndsItsCallers(t *testing.T) {
 					assert.NoError(t, err)
 				}()
 				<-began
-				e := m.m.entryOf("k")
+				e := m.m.EntryOf("k")
 				var all sync.WaitGroup
 				var mu sync.Mutex
 				returned, ended, calls := 0, 0, 0
@@ -165,7 +164,7 @@ func TestAFunctionThatEndsItsGoroutineEndsItsCallers(t *testing.T) {
 						came = true
 						assert.NoError(t, err)
 					})
-					require.Eventually(t, func() bool { return behind(m, e) == i+1 }, soon, time.Millisecond)
+					require.Eventually(t, func() bool { return behind(m, e) == i+1 }, maptest.Soon, time.Millisecond)
 				}
 				close(release)
 				all.Wait()
@@ -204,8 +203,8 @@ func TestWhoLeavesBeforeTheTurnIsNotCounted(t *testing.T) {
 		})
 		done <- err
 	}()
-	e := m.m.entryOf("k")
-	require.Eventually(t, func() bool { return behind(m, e) == 1 }, soon, time.Millisecond)
+	e := m.m.EntryOf("k")
+	require.Eventually(t, func() bool { return behind(m, e) == 1 }, maptest.Soon, time.Millisecond)
 	cancel()
 	err := <-done
 	require.ErrorIs(t, err, context.Canceled)
@@ -247,8 +246,8 @@ func TestComputeUnderAHoldOfTheEntry(t *testing.T) {
 		_, _, err := m.Compute(ctx, "k", increment)
 		done <- err
 	}()
-	e := m.m.entryOf("k")
-	require.Eventually(t, func() bool { _, flying := m.m.h.turns.Look(e); return flying == 1 }, soon, time.Millisecond)
+	e := m.m.EntryOf("k")
+	require.Eventually(t, func() bool { _, flying := m.m.Hub.Turns.Look(e); return flying == 1 }, maptest.Soon, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.NoError(t, hold.Unlock(t.Context()))

@@ -23,8 +23,9 @@
 // Package multimap has several values for each key, in a list or a set. A Map of slices would be read and written as a
 // whole.
 //
-// A [Near] is made of any of them, for entries that are read much more often than they are written: it answers from
-// the process's memory, in some 100 ns, and knows when its copies are not valid any more.
+// Three packages are built on any of them, and on each other. Package rmap/nearcache answers reads from the process's
+// memory, and knows when its copies are not valid any more. Package rmap/readthrough loads entries that do not exist from
+// a source. Package rmap/writethrough writes changes to a store, before the map or after it.
 //
 // # What it promises
 //
@@ -45,7 +46,7 @@
 // walk has about 1 MB, or one entry. Of servers before Redis 7.4 and Valkey 8.0 it may have one bucket of the server's
 // hash table. A server that refuses INFO cannot be told from another. PutMany, GetMany and Remove of more than one
 // command are not of one moment. Expire is about the whole map: an entry of a plain map has no time of its own. During
-// a slot migration of a cache, or of a map with a Writing, the servers postpone its scripts, which have several keys:
+// a slot migration of a cache, or of a map that is written behind, the servers postpone its scripts, which have several keys:
 // a call waits as long as it is sent again, and then returns [ErrSlotMoving].
 //
 // # Keys and values
@@ -82,31 +83,10 @@
 // with both numbers. An operation on one entry behaves as on a Map. An operation on several is not of one moment and
 // may be done in part.
 //
-// # Near caches
-//
-// Tracked is the default: the server tells a [Near] when its map changes, for every writer. Copies are at most
-// [WithMaxSilence] stale while the connection is silent, and at most [WithMaxAge] after SWAPDB. Announced
-// ([WithAnnounced]), the writers tell it which entries they write. It is right only if every writer does that, with
-// handles that are made [WithAnnounce]. A Near never waits until messages arrive again: meanwhile it reads its map.
-// Values are handed out as they are kept: do not change what they point to.
-//
-// # Loaders
-//
-// However many callers miss an entry of a [Loading] at the same time, in all processes of the fleet, one calls the
-// loader. A Put or a Remove during a load counts: the older result is not written. For a Map and a TTLMap a Remove has
-// to be made by a Loading. Change the source first, and the map after it.
-//
-// # Writers
-//
-// A [Writing] writes to the store first, under the lock of the entry. If that fails, nothing changes. In write-behind
-// mode ([WithBehind]) it writes later, at least once, in order for each entry, by one process of the fleet at a time.
-// What a failover or an eviction forgets is not written. If the store does not keep up, writes return [ErrBacklog]. A
-// change that is refused for good is a dead letter.
-//
 // # Cost
 //
 // Get and Put take a command, or a share of one. Other writes, and those of a Cache, take a script call. Compute takes
-// two calls. A hit of a near cache takes none.
+// two calls.
 //
 // See docs/guide/maps.md and docs/guide/near-caches.md for programs, clocks, sweeps and limits, docs/migrating.md for
 // Java and the methods of Redisson, and docs/redis.md for keys and commands.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // looking is what every kind of map has to look at its entries.
@@ -42,14 +44,16 @@ type timedMap interface {
 func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...MapOption) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	opts = append([]MapOption{WithCodec(textFamily)}, opts...)
+	opts = append([]MapOption{WithCodec(maptest.TextFamily)}, opts...)
 	for kind, of := range map[string]func(t *testing.T, e *locking.Engine) looking{
-		"map": func(t *testing.T, e *locking.Engine) looking { return New[string, int](e, named(t, raw), opts...) },
+		"map": func(t *testing.T, e *locking.Engine) looking {
+			return New[string, int](e, maptest.Named(t, raw), opts...)
+		},
 		"native": func(t *testing.T, e *locking.Engine) looking {
-			return NewTTLMap[string, int](e, named(t, raw), as[TTLMapOption](opts)...)
+			return NewTTLMap[string, int](e, maptest.Named(t, raw), maptest.As[TTLMapOption](opts)...)
 		},
 		"cache": func(t *testing.T, e *locking.Engine) looking {
-			return NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](opts)...)
+			return NewCache[string, int](e, maptest.CacheNamed(t, raw), maptest.As[CacheOption](opts)...)
 		},
 		"sharded": func(t *testing.T, e *locking.Engine) looking {
 			m := NewSharded[string, int](e, redistest.Name(t), 3, opts...)
@@ -59,7 +63,7 @@ func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...MapOpti
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(t, of(t, engineOn(t, raw)))
+			test(t, of(t, maptest.EngineOn(t, raw)))
 		})
 	}
 }
@@ -70,18 +74,18 @@ func onTimed(t *testing.T, test func(t *testing.T, m timedMap)) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for name, opts := range map[string][]MapOption{"": nil, " with ids": {WithRequestIDs()}} {
-		opts = append([]MapOption{WithCodec(textFamily)}, opts...)
+		opts = append([]MapOption{WithCodec(maptest.TextFamily)}, opts...)
 		for kind, of := range map[string]func(t *testing.T, e *locking.Engine) timedMap{
 			"native": func(t *testing.T, e *locking.Engine) timedMap {
-				return NewTTLMap[string, int](e, named(t, raw), as[TTLMapOption](opts)...)
+				return NewTTLMap[string, int](e, maptest.Named(t, raw), maptest.As[TTLMapOption](opts)...)
 			},
 			"cache": func(t *testing.T, e *locking.Engine) timedMap {
-				return NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](opts)...)
+				return NewCache[string, int](e, maptest.CacheNamed(t, raw), maptest.As[CacheOption](opts)...)
 			},
 		} {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()
-				test(t, of(t, engineOn(t, raw)))
+				test(t, of(t, maptest.EngineOn(t, raw)))
 			})
 		}
 	}
@@ -161,7 +165,7 @@ func TestMapValuesAndRandomEntries(t *testing.T) {
 		all, err := m.RandomEntries(ctx, 100)
 		require.NoError(t, err)
 		require.Equal(t, want, all)
-		for _, n := range []int{0, -1, mostInOne + 1} {
+		for _, n := range []int{0, -1, mapstore.MostInOne + 1} {
 			_, err := m.RandomKeys(ctx, n)
 			require.ErrorIs(t, err, ErrInvalidArgument)
 		}
@@ -211,13 +215,13 @@ func TestComputeAndAddTakeTimesOfOneCall(t *testing.T) {
 
 func TestPeekIsNoUse(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		at, ctx := newHandClock(), t.Context()
-		m := NewCache[string, int](engineOn(t, raw, at.on), cacheNamed(t, raw), WithCodec(textFamily))
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		at, ctx := maptest.NewHandClock(), t.Context()
+		m := NewCache[string, int](maptest.EngineOn(t, raw, at.On), maptest.CacheNamed(t, raw), WithCodec(maptest.TextFamily))
 		require.NoError(t, m.SetMaxSize(ctx, 3, LRU))
 		require.NoError(t, m.Put(ctx, "a", 1, WithTTL(time.Hour), WithMaxIdle(time.Minute)))
 		require.NoError(t, m.Put(ctx, "b", 2))
-		at.pass(40 * time.Second)
+		at.Pass(40 * time.Second)
 		for range 2 {
 			e, there, err := m.Peek(ctx, "a")
 			require.NoError(t, err)
@@ -231,7 +235,7 @@ func TestPeekIsNoUse(t *testing.T) {
 		left, err := m.TTLMany(ctx, "a", "b", "none")
 		require.NoError(t, err)
 		require.Equal(t, map[string]time.Duration{"a": 20 * time.Second, "b": -1}, left)
-		at.pass(20 * time.Second)
+		at.Pass(20 * time.Second)
 		_, there, err := m.Peek(ctx, "a")
 		require.NoError(t, err)
 		require.False(t, there, "its idle time was over")
@@ -303,9 +307,9 @@ func TestExpireEntriesWithConditions(t *testing.T) {
 
 func TestCacheMaxSizeIsSetOnce(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		ctx := t.Context()
-		m := NewCache[string, int](engineOn(t, raw), cacheNamed(t, raw))
+		m := NewCache[string, int](maptest.EngineOn(t, raw), maptest.CacheNamed(t, raw))
 		n, by, err := m.MaxSize(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []any{int64(0), LRU}, []any{n, by})
@@ -325,4 +329,10 @@ func TestCacheMaxSizeIsSetOnce(t *testing.T) {
 		_, err = m.SetMaxSizeIfAbsent(ctx, -1, LRU)
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
+}
+
+// touching is what maps have whose entries may end.
+type touching interface {
+	Touch(ctx context.Context, k string, opts ...PutOption) (bool, error)
+	TTL(ctx context.Context, k string) (time.Duration, error)
 }

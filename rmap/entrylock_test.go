@@ -12,6 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // losses hears of holds that are lost.
@@ -30,9 +32,9 @@ func TestAHoldThatIsLostWritesNothing(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	heard := losses{make(chan string, 1)}
-	e := engineOn(t, raw, func(c *core.Config) { c.Observer = heard })
-	m := New[string, int](e, named(t, raw), WithEntryLock())
-	look := New[string, int](engineOn(t, raw), m.Name())
+	e := maptest.EngineOn(t, raw, func(c *core.Config) { c.Observer = heard })
+	m := New[string, int](e, maptest.Named(t, raw), WithEntryLock())
+	look := New[string, int](maptest.EngineOn(t, raw), m.Name())
 	var once sync.Once
 	calls := 0
 	n, _, err := m.Compute(t.Context(), "k", func(old int, _ bool) (int, Verdict, error) {
@@ -57,12 +59,12 @@ func TestAHoldThatIsLostWritesNothing(t *testing.T) {
 
 // behindWrite is a store beside whose writes something happens.
 type behindWrite struct {
-	store
+	mapstore.Store
 	happens func()
 }
 
-func (s behindWrite) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (value, bool, error) {
-	there, done, err := s.store.change(ctx, key, old, to, l, c)
+func (s behindWrite) Change(ctx context.Context, key string, old, to mapstore.Value, l mapstore.Lifetime, c *mapstore.Claim) (mapstore.Value, bool, error) {
+	there, done, err := s.Store.Change(ctx, key, old, to, l, c)
 	s.happens()
 	return there, done, err
 }
@@ -73,8 +75,8 @@ func TestAHoldThatIsLostBesideTheWriteIsSaid(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	heard := losses{make(chan string, 1)}
-	m := New[string, int](engineOn(t, raw, func(c *core.Config) { c.Observer = heard }), named(t, raw), WithEntryLock())
-	m.m.store = behindWrite{m.m.store, func() {
+	m := New[string, int](maptest.EngineOn(t, raw, func(c *core.Config) { c.Observer = heard }), maptest.Named(t, raw), WithEntryLock())
+	m.m.Store = behindWrite{m.m.Store, func() {
 		_, err := m.Lock("k").ForceUnlock(t.Context())
 		assert.NoError(t, err)
 		<-heard.lost

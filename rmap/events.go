@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // EventKind says what has happened to an entry of a cache.
@@ -75,7 +76,7 @@ const mostEvents = 10_000
 // Source: RMapCache.addListener.
 func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[Event[K, V], error] {
 	f := &feed{news: make(chan struct{}, 1)}
-	err := m.m.usable(ctx)
+	err := m.m.Usable(ctx)
 	if err == nil {
 		err = f.open(ctx, m.c, kinds)
 	}
@@ -83,17 +84,17 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 		defer f.close()
 		for err == nil {
 			var got heard
-			if got, err = f.next(ctx, m.m.h.e); err == errLeft {
+			if got, err = f.next(ctx, m.m.Hub.Engine); err == errLeft {
 				return
 			} else if err != nil {
 				break
 			}
 			ev, notice := m.event(got)
-			if !yield(ev, core.Notice(m.m.failed("listen to", notice))) {
+			if !yield(ev, core.Notice(m.m.Failed("listen to", notice))) {
 				return
 			}
 		}
-		yield(Event[K, V]{}, m.m.failed("listen to", err))
+		yield(Event[K, V]{}, m.m.Failed("listen to", err))
 	}
 }
 
@@ -108,13 +109,13 @@ func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
 	}
 	raw, err := mapcache.ParseEvent(h.kind, h.payload)
 	if err != nil {
-		return ev, m.m.codecs.Undecoded("", h.payload, err)
+		return ev, m.m.Codecs.Undecoded("", h.payload, err)
 	}
-	if ev.Key, err = m.m.codecs.DecodeKey(raw.Key); err == nil {
-		ev.Value, _, err = m.m.decode(raw.Key, value{text: raw.New, there: true})
+	if ev.Key, err = m.m.Codecs.DecodeKey(raw.Key); err == nil {
+		ev.Value, _, err = m.m.Decode(raw.Key, mapstore.Value{Text: raw.New, There: true})
 	}
 	if err == nil && ev.Kind == Updated {
-		ev.Old, _, err = m.m.decode(raw.Key, value{text: raw.Old, there: true})
+		ev.Old, _, err = m.m.Decode(raw.Key, mapstore.Value{Text: raw.Old, There: true})
 	}
 	return ev, err
 }
@@ -139,7 +140,7 @@ type feed struct {
 }
 
 // open subscribes, and has writers publish.
-func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
+func (f *feed) open(ctx context.Context, c *mapstore.Cached, kinds []EventKind) error {
 	if len(kinds) == 0 {
 		kinds = []EventKind{Created, Updated, Removed, Expired}
 	}
@@ -148,11 +149,11 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 			return fmt.Errorf("%w: there are no events of kind %d to listen to", ErrInvalidArgument, int(kind))
 		}
 	}
-	f.end = append(f.end, c.h.sweeper.Listen(&c.n))
+	f.end = append(f.end, c.Hub.Sweeper.Listen(&c.Names))
 	stop := context.AfterFunc(ctx, f.close)
 	f.end = append(f.end, func() { stop() })
 	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
-		sub, err := c.h.e.Subscribe(ctx, mapcache.Kind(kind).Channel(c.key), func(ev pubsub.Event) { // on the hub's goroutine
+		sub, err := c.Hub.Engine.Subscribe(ctx, mapcache.Kind(kind).Channel(c.Key), func(ev pubsub.Event) { // on the hub's goroutine
 			h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
 			switch ev.Kind {
 			case pubsub.Lost:
@@ -164,8 +165,8 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 			default:
 				f.add(h)
 			}
-			if c.h.e.Caches != nil {
-				c.h.e.Caches.Heard(context.Background(), c.key, EventKind(h.kind).String())
+			if c.Hub.Engine.Caches != nil {
+				c.Hub.Engine.Caches.Heard(context.Background(), c.Key, EventKind(h.kind).String())
 			}
 		})
 		if err != nil {
@@ -175,11 +176,11 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 		f.ends(sub.Close)
 		sub.Losses()
 	}
-	if _, err := mapcache.Tell(ctx, c.h.e, &c.n); err != nil {
+	if _, err := mapcache.Tell(ctx, c.Hub.Engine, &c.Names); err != nil {
 		f.close()
 		return err
 	}
-	c.knows.Store(nil)
+	c.Knows.Store(nil)
 	return nil
 }
 

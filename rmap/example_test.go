@@ -183,62 +183,6 @@ func ExampleCache_Events() {
 	// expired ada 1
 }
 
-// What is read again is answered from here, until a writer says that it has changed.
-func ExampleNear() {
-	c, stop := exampleClient()
-	defer stop()
-	ctx := context.Background()
-
-	prices := rmap.New[string, int](c, "prices", rmap.WithAnnounce())
-	near := rmap.NewNear(prices, rmap.WithAnnounced(), rmap.WithMaxEntries(1000))
-	defer near.Close()
-	if err := prices.Put(ctx, "tea", 3); err != nil {
-		panic(err)
-	}
-	for range 3 {
-		fmt.Println(near.Get(ctx, "tea"))
-	}
-	fmt.Println("hits:", near.Stats().Hits)
-
-	if err := near.Put(ctx, "tea", 4); err != nil { // no Get of near is older from here on
-		panic(err)
-	}
-	fmt.Println(near.Get(ctx, "tea"))
-
-	_, _, err := rmap.NewNear(rmap.New[string, int](c, "prices"), rmap.WithAnnounced()).Get(ctx, "tea")
-	fmt.Println(errors.Is(err, rmap.ErrInvalidArgument)) // the map has to be one that announces
-	// Output:
-	// 3 true <nil>
-	// 3 true <nil>
-	// 3 true <nil>
-	// hits: 2
-	// 4 true <nil>
-	// true
-}
-
-// Where the server cannot tell what has changed, a near cache keeps nothing, and
-// says why.
-func ExampleNear_Stats() {
-	c, stop := exampleClient() // speaks no CLIENT TRACKING
-	defer stop()
-	ctx := context.Background()
-
-	near := rmap.NewNear(rmap.New[string, int](c, "prices"))
-	defer near.Close()
-	if err := near.Put(ctx, "tea", 3); err != nil {
-		panic(err)
-	}
-	for range 2 {
-		fmt.Println(near.Get(ctx, "tea"))
-	}
-	did := near.Stats()
-	fmt.Println(did.Hits, did.Misses, errors.Is(did.Err, errors.ErrUnsupported))
-	// Output:
-	// 3 true <nil>
-	// 3 true <nil>
-	// 0 2 true
-}
-
 // The hashes of a sharded map are on all servers of a cluster.
 func ExampleSharded() {
 	c, stop := exampleClient()

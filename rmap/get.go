@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Get returns the value of k, and whether there is an entry. An entry of a [TTLMap] or a [Cache] that has expired
@@ -21,15 +23,15 @@ import (
 // Errors: [ErrDecode], by a *[codec.DecodeError], and then it is there; ctx's error and cause; [ErrInvalidArgument], also
 // for another number of shards; [ErrClosed]; Redis' and the network's. Source: RMap.get.
 func (c common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
-	key, err := c.m.encodeKey(ctx, k)
-	var got value
+	key, err := c.m.EncodeKey(ctx, k)
+	var got mapstore.Value
 	if err == nil {
-		got, err = c.m.store.get(ctx, key)
+		got, err = c.m.Store.Get(ctx, key)
 	}
 	if err == nil {
-		v, there, err = c.m.decode(key, got)
+		v, there, err = c.m.Decode(key, got)
 	}
-	return v, there, c.m.failedAt("get", key, err)
+	return v, there, c.m.FailedAt("get", key, err)
 }
 
 // GetMany returns the entries of those of the keys that are there, as Get does. Entries that do not decode are left
@@ -40,19 +42,19 @@ func (c common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error)
 // for each shard that has keys, 32 at the same time; of a [Cache] a call for each 500 keys. Errors: as Get.
 // Source: RMap.getAll.
 func (c common[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
-	texts, err := c.m.keyTexts(ctx, ks)
+	texts, err := c.m.KeyTexts(ctx, ks)
 	if err != nil {
-		return nil, c.m.failed("get many of", err)
+		return nil, c.m.Failed("get many of", err)
 	}
 	found := make(map[K]V, len(ks))
 	var undecoded []error
-	for some := range slices.Chunk(texts, mostInOne) {
-		got, err := reading(ctx, c.m.h, func() ([]value, error) { return c.m.store.getMany(ctx, some) })
+	for some := range slices.Chunk(texts, mapstore.MostInOne) {
+		got, err := mapstore.Reading(ctx, c.m.Hub, func() ([]mapstore.Value, error) { return c.m.Store.GetMany(ctx, some) })
 		if err != nil {
-			return nil, c.m.failed("get many of", err)
+			return nil, c.m.Failed("get many of", err)
 		}
 		for i, one := range got {
-			if v, there, err := c.m.decode(some[i], one); err != nil {
+			if v, there, err := c.m.Decode(some[i], one); err != nil {
 				undecoded = append(undecoded, err)
 			} else if there {
 				found[ks[i]] = v
@@ -60,18 +62,18 @@ func (c common[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 		}
 		ks = ks[len(got):]
 	}
-	return found, c.m.failed("get many of", errors.Join(undecoded...))
+	return found, c.m.Failed("get many of", errors.Join(undecoded...))
 }
 
 // Has reports whether there is an entry of k. Of a [Cache] it counts as a use of the entry.
 //
 // Cost: one command, HEXISTS; of a Cache one script call. Errors: as Get, but ErrDecode. Source: RMap.containsKey.
 func (c common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
-	key, err := c.m.encodeKey(ctx, k)
+	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
-		there, err = reading(ctx, c.m.h, func() (bool, error) { return c.m.store.has(ctx, key) })
+		there, err = mapstore.Reading(ctx, c.m.Hub, func() (bool, error) { return c.m.Store.Has(ctx, key) })
 	}
-	return there, c.m.failedAt("look for", key, err)
+	return there, c.m.FailedAt("look for", key, err)
 }
 
 // Len returns how many entries there are. Of a [TTLMap] and a [Cache] it counts expired entries until they are
@@ -81,8 +83,8 @@ func (c common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
 func (c common[K, V]) Len(ctx context.Context) (int64, error) { return c.m.length(ctx) }
 
 func (m *handle[K, V]) length(ctx context.Context) (n int64, err error) {
-	if err = m.usable(ctx); err == nil {
-		n, err = reading(ctx, m.h, func() (int64, error) { return m.store.length(ctx) })
+	if err = m.Usable(ctx); err == nil {
+		n, err = mapstore.Reading(ctx, m.Hub, func() (int64, error) { return m.Store.Length(ctx) })
 	}
-	return n, m.failed("count", err)
+	return n, m.Failed("count", err)
 }

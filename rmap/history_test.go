@@ -18,6 +18,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // input is one operation on one key, and output what it answered.
@@ -166,7 +167,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		return New[string, int](e, key, opts...)
 	}
 	native := func(e *locking.Engine, key string, opts ...MapOption) *Map[string, int] {
-		return &Map[string, int]{NewTTLMap[string, int](e, key, append(as[TTLMapOption](opts), WithTTL(time.Hour))...).wholeMap}
+		return &Map[string, int]{NewTTLMap[string, int](e, key, append(maptest.As[TTLMapOption](opts), WithTTL(time.Hour))...).wholeMap}
 	}
 	for name, c := range map[string]struct {
 		of      func(e *locking.Engine, key string, opts ...MapOption) *Map[string, int]
@@ -197,12 +198,12 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 func runHistory(t *testing.T, server *redistest.Server, of func(e *locking.Engine, key string) *Map[string, int]) *history {
 	t.Helper()
 	raw := server.Client(t)
-	key := named(t, raw)
+	key := maptest.Named(t, raw)
 	h := &history{began: time.Now()}
 	var all sync.WaitGroup
 	for i := range 2 {
-		client, proxy := through(t, server)
-		m := of(engineOn(t, client), key)
+		client, proxy := maptest.Through(t, server)
+		m := of(maptest.EngineOn(t, client), key)
 		proxy.DropReply(sometimes(key), 1<<30)
 		for j := range 4 {
 			all.Go(func() {

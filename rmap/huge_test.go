@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // huge is a byte more than a server takes, of memory that nobody touches: its
@@ -72,20 +73,20 @@ func (m plainMap) CompareAndSwap(ctx context.Context, k, old, v int, _ ...PutOpt
 // else is under way on it.
 func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 	t.Parallel()
-	client, proxy := through(t, redistest.Shared(t, redistest.Version("8.0")))
-	e := engineOn(t, client)
+	client, proxy := maptest.Through(t, redistest.Shared(t, redistest.Version("8.0")))
+	e := maptest.EngineOn(t, client)
 	ctx := t.Context()
 	opts := []MapOption{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
 	name := redistest.Name(t)
-	c := NewCache[int, int](e, name, as[CacheOption](opts)...)
+	c := NewCache[int, int](e, name, maptest.As[CacheOption](opts)...)
 	for kind, k := range map[string]struct {
 		m                      sized
 		longestKey, longestVal int
 		times                  []PutOption
 	}{
 		"map":    {plainMap{New[int, int](e, name, opts...)}, core.LargestValue, core.LargestValue, nil},
-		"native": {NewTTLMap[int, int](e, name, as[TTLMapOption](opts)...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
-		"cache":  {c, core.LargestValue - len(c.c.n.Lease("")), core.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
+		"native": {NewTTLMap[int, int](e, name, maptest.As[TTLMapOption](opts)...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {c, core.LargestValue - len(c.c.Names.Lease("")), core.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
 	} {
 		m, v, key := k.m, k.longestVal+1, k.longestKey+1
 		_, _, err := m.Get(ctx, 1) // what is asked of the server once
@@ -132,9 +133,9 @@ func TestALargeValueHasTimeToBeSent(t *testing.T) {
 	t.Parallel()
 	const length, send = 16 << 20, 250 * time.Millisecond
 	const due = send + length*time.Second/(8<<20)
-	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 6 * send })
-	m := New[int, int](e, named(t, client), WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{}))
+	client, proxy := maptest.Through(t, redistest.Shared(t))
+	e := maptest.EngineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 6 * send })
+	m := New[int, int](e, maptest.Named(t, client), WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{}))
 	var put error
 	for round := range 5 {
 		held := proxy.HoldRequest(redistest.All(redistest.Command("HSET"), redistest.Arg(m.Name())))
@@ -163,7 +164,7 @@ func TestTheLargestValuesAreTaken(t *testing.T) {
 	t.Parallel()
 	size := redistest.Count(t, 3<<19, core.LargestValue)
 	server := redistest.Start(t, redistest.Version("8.0")) // which others do not wait for
-	e := engineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = 5 * time.Minute })
+	e := maptest.EngineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = 5 * time.Minute })
 	ctx := t.Context()
 	opts := []MapOption{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
 	for kind, k := range map[string]struct {
@@ -172,8 +173,8 @@ func TestTheLargestValuesAreTaken(t *testing.T) {
 		opts []PutOption
 	}{
 		"map":    {func(name string) sized { return plainMap{New[int, int](e, name, opts...)} }, size, nil},
-		"native": {func(name string) sized { return NewTTLMap[int, int](e, name, as[TTLMapOption](opts)...) }, size, []PutOption{WithTTL(time.Hour)}},
-		"cache":  {func(name string) sized { return NewCache[int, int](e, name, as[CacheOption](opts)...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
+		"native": {func(name string) sized { return NewTTLMap[int, int](e, name, maptest.As[TTLMapOption](opts)...) }, size, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {func(name string) sized { return NewCache[int, int](e, name, maptest.As[CacheOption](opts)...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
 	} {
 		for what, write := range map[string]func(m sized) error{
 			"put":           func(m sized) error { return m.Put(ctx, 1, k.size, k.opts...) },

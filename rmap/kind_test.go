@@ -8,21 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestMapAndCacheUnderOneNameAreNoticed by what they read: a value that has the header of
 // a cache's, or none.
 func TestMapAndCacheUnderOneNameAreNoticed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		e, ctx := engineOn(t, raw), t.Context()
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		e, ctx := maptest.EngineOn(t, raw), t.Context()
 		wrong := func(err error) {
 			t.Helper()
 			require.ErrorIs(t, err, ErrWrongKind)
 			require.ErrorIs(t, err, ErrDecode)
 		}
 		for family, codecOf := range map[string]codec.Family{"msgpack": codec.Msgpack, "json": codec.JSON, "text": codec.Text} {
-			name := cacheNamed(t, raw)
+			name := maptest.CacheNamed(t, raw)
 			m, c := New[string, string](e, name, WithCodec(codecOf)), NewCache[string, string](e, name, WithCodec(codecOf))
 			require.NoError(t, c.Put(ctx, "k", "value"))
 			require.NoError(t, c.Put(ctx, "idle", "value", WithMaxIdle(time.Hour)))
@@ -54,7 +55,7 @@ func TestMapAndCacheUnderOneNameAreNoticed(t *testing.T) {
 func TestMapValuesLikeAHeaderAreRead(t *testing.T) {
 	t.Parallel()
 	m, _ := fresh(t)
-	b := New[string, []byte](m.m.h.e, m.Name(), WithValueCodec(codec.For[[]byte](codec.Bytes)))
+	b := New[string, []byte](m.m.Hub.Engine, m.Name(), WithValueCodec(codec.For[[]byte](codec.Bytes)))
 	like := append(make([]byte, 8), 1, 0, 0, 0, 0, 0, 0, 0, 'x')
 	for _, value := range [][]byte{make([]byte, 16), like, make([]byte, 17)} {
 		require.NoError(t, b.Put(t.Context(), "k", value))

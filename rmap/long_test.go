@@ -17,6 +17,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // A send may take a second here, and rueidis closes a connection whose PING takes longer.
@@ -34,13 +36,13 @@ func slowClient(t *testing.T, server *redistest.Server) rueidis.Client {
 // longKinds are maps whose values may be long.
 var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string]{
 	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
-		return New[string, string](engineOn(t, c, change...), name, textual)
+		return New[string, string](maptest.EngineOn(t, c, change...), name, textual)
 	},
 	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
-		return NewTTLMap[string, string](engineOn(t, c, change...), name, textual)
+		return NewTTLMap[string, string](maptest.EngineOn(t, c, change...), name, textual)
 	},
 	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) Mapping[string, string] {
-		return NewCache[string, string](engineOn(t, c, change...), name, textual)
+		return NewCache[string, string](maptest.EngineOn(t, c, change...), name, textual)
 	},
 }
 
@@ -86,7 +88,7 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 				raw := server.Client(t)
 				name := redistest.Name(t)
 				require.NoError(t, of(raw, t, name).Put(t.Context(), "long", long))
-				m := of(slowClient(t, server), t, name, shortSends)
+				m := of(slowClient(t, server), t, name, maptest.ShortSends)
 				got, err := read(m)
 				require.NoError(t, err)
 				require.Equal(t, long, got)
@@ -134,10 +136,10 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 	identified := []MapOption{textual, WithRequestIDs()}
 	for kind, of := range map[string]func(c rueidis.Client, name string) Mapping[string, string]{
 		"map": func(c rueidis.Client, name string) Mapping[string, string] {
-			return New[string, string](engineOn(t, c, shortSends), name, identified...)
+			return New[string, string](maptest.EngineOn(t, c, maptest.ShortSends), name, identified...)
 		},
 		"cache": func(c rueidis.Client, name string) Mapping[string, string] {
-			return NewCache[string, string](engineOn(t, c, shortSends), name, as[CacheOption](identified)...)
+			return NewCache[string, string](maptest.EngineOn(t, c, maptest.ShortSends), name, maptest.As[CacheOption](identified)...)
 		},
 	} {
 		for way, write := range map[string]func(m Mapping[string, string]) (string, bool, error){
@@ -171,7 +173,7 @@ func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			m := of(slowClient(t, server), t, name, shortSends)
+			m := of(slowClient(t, server), t, name, maptest.ShortSends)
 			beside := func(exchange func() error) time.Duration {
 				done := make(chan error, 1)
 				go func() { done <- exchange() }() // ends by its own bound
@@ -225,8 +227,8 @@ func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
 // TestMapLongExchangesGoTwoAtATime to a server.
 func TestMapLongExchangesGoTwoAtATime(t *testing.T) {
 	t.Parallel()
-	client, proxy := through(t, redistest.Shared(t))
-	m := New[string, string](engineOn(t, client), redistest.Name(t), textual)
+	client, proxy := maptest.Through(t, redistest.Shared(t))
+	m := New[string, string](maptest.EngineOn(t, client), redistest.Name(t), textual)
 	long := strings.Repeat("x", longBytes/2)
 	var all sync.WaitGroup
 	for i := range 10 {
@@ -240,8 +242,8 @@ func TestMapLongExchangesGoTwoAtATime(t *testing.T) {
 func TestMapLongExchangeEndsWhenTheServerIsSilent(t *testing.T) {
 	t.Parallel()
 	redistest.Within(t, redistest.Scaled(8*time.Second), func() time.Duration {
-		client, proxy := through(t, redistest.Shared(t))
-		m := New[string, string](engineOn(t, client, shortSends), redistest.Name(t), textual)
+		client, proxy := maptest.Through(t, redistest.Shared(t))
+		m := New[string, string](maptest.EngineOn(t, client, maptest.ShortSends), redistest.Name(t), textual)
 		long := strings.Repeat("x", longBytes)
 		require.NoError(t, m.Put(t.Context(), "long", long))
 		_, _, err := m.Get(t.Context(), "long")
@@ -262,10 +264,10 @@ func TestMapLongExchangeEndsWhenTheServerIsSilent(t *testing.T) {
 func TestMapGetsThatGoOutTogetherAreFewWhereNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	size := new(atomic.Int64)
-	require.Equal(t, firstGets, cut(1000, size))
-	require.Equal(t, 3, cut(3, size))
-	for bytes, n := range map[int64]int{100: mostGets, 10_000: mostRead / 10_000, 1 << 20: 1} {
+	require.Equal(t, mapstore.FirstGets, mapstore.Cut(1000, size))
+	require.Equal(t, 3, mapstore.Cut(3, size))
+	for bytes, n := range map[int64]int{100: mapstore.MostGets, 10_000: mapstore.MostRead / 10_000, 1 << 20: 1} {
 		size.Store(bytes)
-		require.Equal(t, n, cut(1000, size), "%d bytes", bytes)
+		require.Equal(t, n, mapstore.Cut(1000, size), "%d bytes", bytes)
 	}
 }

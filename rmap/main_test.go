@@ -6,6 +6,4 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) {
-	redistest.Main(m, redistest.Children{"sweeper": sweepAsChild, "near": nearChild}, loaders, writers, pausedWriters)
-}
+func TestMain(m *testing.M) { redistest.Main(m, redistest.Children{"sweeper": sweepAsChild}) }

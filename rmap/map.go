@@ -6,6 +6,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Client is a *rueidisson.Client.
@@ -19,12 +20,13 @@ type Map[K comparable, V any] struct{ wholeMap[K, V] }
 // New returns a handle on the map of that name.
 func New[K comparable, V any](c Client, name string, opts ...MapOption) *Map[K, V] {
 	e := c.Engine()
-	m := newHandle[K, V](e, "map", name, lifetime.none, opts)
-	m.store = &plain{m.sender()}
+	m := newHandle[K, V](e, "map", name, staying, opts)
+	m.Store = &mapstore.Plain{Sender: m.Sender()}
 	return &Map[K, V]{wholeOf(m)}
 }
 
-func (m *Map[K, V]) inside() inside[K, V] { return m.m.inside(nil) }
+// Inside is for this module, see [Mapping].
+func (m *Map[K, V]) Inside() mapstore.Inside[K, V, PutOption] { return m.m.Inside(nil) }
 
 // common has the operations on entries, which Map, TTLMap, Cache and Sharded share. What differs is in their comments.
 type common[K comparable, V any] struct{ entryObjects[K, V] }
@@ -33,8 +35,8 @@ func commonOf[K comparable, V any](m *handle[K, V]) common[K, V] {
 	return common[K, V]{entryObjects[K, V]{m}}
 }
 
-// Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and [Near], [Loading] and [Writing], which are
-// built on any of them. Only this package implements it.
+// Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and what packages nearcache, readthrough
+// and writethrough build on any of them. Only this package implements it.
 type Mapping[K comparable, V any] interface {
 	Name() string
 
@@ -62,8 +64,8 @@ type Mapping[K comparable, V any] interface {
 	Lock(k K) *lock.Lock
 	Check(ctx context.Context) error
 
-	// inside is for what is built on the map.
-	inside() inside[K, V]
+	// Inside is for this module: packages nearcache, readthrough and writethrough are built on it.
+	Inside() mapstore.Inside[K, V, PutOption]
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 type product struct {
@@ -227,13 +228,13 @@ var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts [
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		e := engineOn(t, raw)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		e := maptest.EngineOn(t, raw)
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				t.Run("without ids", func(t *testing.T) { test(t, e, named(t, raw), nil) })
-				t.Run("with ids", func(t *testing.T) { test(t, e, named(t, raw), []MapOption{WithRequestIDs()}) })
+				t.Run("without ids", func(t *testing.T) { test(t, e, maptest.Named(t, raw), nil) })
+				t.Run("with ids", func(t *testing.T) { test(t, e, maptest.Named(t, raw), []MapOption{WithRequestIDs()}) })
 			})
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // world is a map, and what one goroutine knows of the keys that are its own.
@@ -188,29 +189,29 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		text := WithCodec(codec.Text)
 		for name, opts := range map[string][]MapOption{"plain": {text}, "with ids": {text, WithRequestIDs()}, "with locks": {text, WithEntryLock()}} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				key := named(t, raw)
-				runModel(t, seed, func() Mapping[string, int] { return New[string, int](engineOn(t, raw), key, opts...) })
+				key := maptest.Named(t, raw)
+				runModel(t, seed, func() Mapping[string, int] { return New[string, int](maptest.EngineOn(t, raw), key, opts...) })
 			})
 		}
 	})
 	t.Run("native", func(t *testing.T) {
 		t.Parallel()
 		raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-		key := named(t, raw)
+		key := maptest.Named(t, raw)
 		runModel(t, seed, func() Mapping[string, int] {
-			return NewTTLMap[string, int](engineOn(t, raw), key, WithCodec(codec.Text), WithTTL(time.Hour))
+			return NewTTLMap[string, int](maptest.EngineOn(t, raw), key, WithCodec(codec.Text), WithTTL(time.Hour))
 		})
 	})
 }
 
 func runModel(t *testing.T, seed uint64, open func() Mapping[string, int]) {
 	t.Helper()
-	n := rounds(t, 150, 20_000)
+	n := maptest.Rounds(t, 150, 20_000)
 	var all sync.WaitGroup
 	for client := range 2 {
 		m := open()

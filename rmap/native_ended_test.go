@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestNativeEntryThatHasEndedStaysEnded where the server has not reaped it yet: to touch
@@ -15,14 +16,14 @@ func TestNativeEntryThatHasEndedStaysEnded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Version("8.0"), redistest.Config("enable-debug-command", "yes"))
 	raw := server.Client(t)
-	raws(t, raw, "DEBUG SET-ACTIVE-EXPIRE 0")
+	maptest.Raws(t, raw, "DEBUG SET-ACTIVE-EXPIRE 0")
 	for name, opts := range map[string][]TTLMapOption{
 		"plain": nil, "with ids": {WithRequestIDs()}, "announced": {WithAnnounce()},
 	} {
-		m, ctx := NewTTLMap[string, int](engineOn(t, raw), name, opts...), t.Context()
+		m, ctx := NewTTLMap[string, int](maptest.EngineOn(t, raw), name, opts...), t.Context()
 		require.NoError(t, m.PutMany(ctx, map[string]int{"stays": 1, "gone": 2}))
 		require.NoError(t, m.PutMany(ctx, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, WithTTL(time.Millisecond)))
-		require.Eventually(t, func() bool { there, err := m.Has(ctx, "f"); return err == nil && !there }, soon, time.Millisecond)
+		require.Eventually(t, func() bool { there, err := m.Has(ctx, "f"); return err == nil && !there }, maptest.Soon, time.Millisecond)
 		n, err := m.Len(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 7, n, "f was reaped when it was looked at, the others were not")
@@ -30,7 +31,7 @@ func TestNativeEntryThatHasEndedStaysEnded(t *testing.T) {
 		did, err := back.AsIntSlice()
 		require.NoError(t, err)
 		require.Equal(t, []int64{1}, did, "the server itself brings one back")
-		require.EqualValues(t, 1, intOf(t, raw, "HDEL", name, "e"), "and counts one")
+		require.EqualValues(t, 1, maptest.IntOf(t, raw, "HDEL", name, "e"), "and counts one")
 		for _, d := range []time.Duration{time.Hour, 0} {
 			there, err := m.Touch(ctx, "a", WithTTL(d))
 			require.NoError(t, err, name)
@@ -53,14 +54,14 @@ func TestNativeEntryThatHasEndedStaysEnded(t *testing.T) {
 func TestTouchWithoutTimesChangesNothing(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	e, ctx := engineOn(t, raw), t.Context()
+	e, ctx := maptest.EngineOn(t, raw), t.Context()
 	type ending interface {
 		Mapping[string, int]
 		touching
 	}
 	for name, m := range map[string]ending{
-		"native": NewTTLMap[string, int](e, named(t, raw), WithCodec(textFamily)),
-		"cache":  NewCache[string, int](e, cacheNamed(t, raw), WithCodec(textFamily)),
+		"native": NewTTLMap[string, int](e, maptest.Named(t, raw), WithCodec(maptest.TextFamily)),
+		"cache":  NewCache[string, int](e, maptest.CacheNamed(t, raw), WithCodec(maptest.TextFamily)),
 	} {
 		left := func(k string) time.Duration {
 			t.Helper()
@@ -87,15 +88,15 @@ func TestTouchWithoutTimesChangesNothing(t *testing.T) {
 func TestWithTTLOfZeroIsNoEnd(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	e, ctx := engineOn(t, raw), t.Context()
+	e, ctx := maptest.EngineOn(t, raw), t.Context()
 	type ending interface {
 		Mapping[string, int]
 		touching
 	}
-	hour := []TTLMapOption{WithCodec(textFamily), WithTTL(time.Hour)}
+	hour := []TTLMapOption{WithCodec(maptest.TextFamily), WithTTL(time.Hour)}
 	for name, m := range map[string]ending{
-		"native": NewTTLMap[string, int](e, named(t, raw), hour...),
-		"cache":  NewCache[string, int](e, cacheNamed(t, raw), as[CacheOption](hour)...),
+		"native": NewTTLMap[string, int](e, maptest.Named(t, raw), hour...),
+		"cache":  NewCache[string, int](e, maptest.CacheNamed(t, raw), maptest.As[CacheOption](hour)...),
 	} {
 		for what, write := range map[string]func(k string) error{
 			"put":  func(k string) error { return m.Put(ctx, k, 2, WithTTL(0)) },

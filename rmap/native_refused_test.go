@@ -1,4 +1,4 @@
-package rmap
+package rmap_test
 
 import (
 	"testing"
@@ -8,21 +8,24 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapkinds"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // TestANativeMapIsReadWhileAServerRefusesWrites, also by who has not used it before.
 func TestANativeMapIsReadWhileAServerRefusesWrites(t *testing.T) {
 	t.Parallel()
-	for how, of := range refusals {
+	for how, of := range maptest.Refusals {
 		if how == "NOPERM" {
 			continue // which refuses reads
 		}
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			r := newRefusing(t, redistest.Version("8.0"))
-			r.do("HSET m k 1")
-			r.do(of.refuse)
-			m, ctx := NewTTLMap[string, int](r.e, "m", WithCodec(codec.Text)), t.Context()
+			r := maptest.NewRefusing(t, redistest.Version("8.0"))
+			r.Do("HSET m k 1")
+			r.Do(of.Refuse)
+			m, ctx := rmap.NewTTLMap[string, int](r.E, "m", rmap.WithCodec(codec.Text)), t.Context()
 			v, _, err := m.Get(ctx, "k")
 			require.NoError(t, err)
 			require.Equal(t, 1, v)
@@ -31,13 +34,13 @@ func TestANativeMapIsReadWhileAServerRefusesWrites(t *testing.T) {
 				"many": func() error { _, err := m.GetMany(ctx, "k"); return err },
 				"ttl":  func() error { _, err := m.TTL(ctx, "k"); return err },
 			} {
-				fieldttl.Of(m.m.h.e).Note("m", false)
+				fieldttl.Of(r.E).Note("m", false)
 				require.NoError(t, read(), name)
 			}
-			fieldttl.Of(m.m.h.e).Note("m", false)
-			require.Equal(t, map[string]int{"k": 1}, contents(t, m))
+			fieldttl.Of(r.E).Note("m", false)
+			require.Equal(t, map[string]int{"k": 1}, mapkinds.Contents(t, m))
 			require.ErrorContains(t, m.Put(ctx, "k", 2), how)
-			r.do(of.allow)
+			r.Do(of.Allow)
 		})
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 func newNative(t *testing.T, opts ...TTLMapOption) (*TTLMap[string, int], rueidis.Client) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	return NewTTLMap[string, int](engineOn(t, raw), named(t, raw), opts...), raw
+	return NewTTLMap[string, int](maptest.EngineOn(t, raw), maptest.Named(t, raw), opts...), raw
 }
 
 func TestEntriesOfANativeMapGoByThemselves(t *testing.T) {
@@ -88,7 +89,7 @@ func TestEntriesOfANativeMapGoByThemselves(t *testing.T) {
 			require.Eventually(t, func() bool {
 				_, there, err := m.Get(ctx, "soon")
 				return err == nil && !there
-			}, soon, time.Millisecond)
+			}, maptest.Soon, time.Millisecond)
 		})
 	}
 }
@@ -146,24 +147,24 @@ func TestAnOlderServerIsNamedAndNothingIsLeftBehind(t *testing.T) {
 	for says, raw := range map[string]rueidis.Client{
 		"Redis 7.0.":  redistest.Shared(t).Client(t),
 		"Valkey 8.1.": redistest.Shared(t, redistest.Version("valkey-8.1")).Client(t),
-		"miniredis":   miniredisClient(t),
+		"miniredis":   maptest.MiniredisClient(t),
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			m := NewTTLMap[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Minute))
+			m := NewTTLMap[string, int](maptest.EngineOn(t, raw), maptest.Named(t, raw), WithTTL(time.Minute))
 			for name, op := range natives {
-				fieldttl.Of(m.m.h.e).Note(m.m.key, false)
+				fieldttl.Of(m.m.Hub.Engine).Note(m.m.Key, false)
 				err := op(t.Context(), m)
 				require.ErrorIs(t, err, errors.ErrUnsupported, name)
 				require.ErrorContains(t, err, says, name)
 				if name == "get" || name == "all" || name == "ttl" { // as a plain map, or as miniredis can
 					continue
 				}
-				fieldttl.Of(m.m.h.e).Note(m.m.key, true)
+				fieldttl.Of(m.m.Hub.Engine).Note(m.m.Key, true)
 				require.ErrorIs(t, op(t.Context(), m), errors.ErrUnsupported, name)
-				require.False(t, fieldttl.Of(m.m.h.e).Known(m.m.key))
+				require.False(t, fieldttl.Of(m.m.Hub.Engine).Known(m.m.Key))
 			}
-			n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.key).Build()).AsInt64()
+			n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.Key).Build()).AsInt64()
 			require.NoError(t, err)
 			require.Zero(t, n, "nothing was written")
 		})

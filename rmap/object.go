@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // wholeMap has the operations on a whole map, which Map, TTLMap and Cache share.
@@ -22,19 +23,19 @@ func wholeOf[K comparable, V any](m *handle[K, V]) wholeMap[K, V] { return whole
 // Cost: one command; a script call with [WithAnnounce]. Errors: as Put. Source: RMap.delete.
 func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 	m := w.m
-	if err = m.usable(ctx); err == nil {
-		there, err = writing(ctx, m.h, func() (bool, error) {
-			s := m.sender()
-			if c, is := m.store.(*cached); is {
-				return send.Yes(c.drop(ctx, c.object()))
+	if err = m.Usable(ctx); err == nil {
+		there, err = mapstore.Writing(ctx, m.Hub, func() (bool, error) {
+			s := m.Sender()
+			if c, is := m.Store.(*mapstore.Cached); is {
+				return send.Yes(c.Drop(ctx, c.Object()))
 			}
-			if m.cfg.announce {
-				return send.Yes(s.dropAll(ctx))
+			if m.Config.Announce {
+				return send.Yes(s.DropAll(ctx))
 			}
-			return send.Yes(s.delete(ctx, m.store.object()))
+			return send.Yes(s.Delete(ctx, m.Store.Object()))
 		})
 	}
-	return there, m.failed("delete", err)
+	return there, m.Failed("delete", err)
 }
 
 // Exists reports whether there is an entry at all. Of a [Cache] an expired entry counts until it is swept.
@@ -43,13 +44,13 @@ func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 func (w wholeMap[K, V]) Exists(ctx context.Context) (bool, error) { return w.m.exists(ctx) }
 
 func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
-	if err = m.usable(ctx); err == nil {
-		there, err = reading(ctx, m.h, func() (bool, error) {
-			s := m.sender()
-			return send.Yes(s.read(ctx, exists))
+	if err = m.Usable(ctx); err == nil {
+		there, err = mapstore.Reading(ctx, m.Hub, func() (bool, error) {
+			s := m.Sender()
+			return send.Yes(s.Read(ctx, mapstore.Exists))
 		})
 	}
-	return there, m.failed("look for", err)
+	return there, m.Failed("look for", err)
 }
 
 // Expire deletes the whole map when d has passed, with all that is written until then, and reports whether there is
@@ -59,9 +60,9 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 // Cost: one script call. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
-		there, err = w.setTime(ctx, decimal(core.Millis(d)))
+		there, err = w.setTime(ctx, mapstore.Decimal(core.Millis(d)))
 	}
-	return there, w.m.failed("expire", err)
+	return there, w.m.Failed("expire", err)
 }
 
 // ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the map at once. ExpireAt returns
@@ -73,7 +74,7 @@ func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool,
 	if err == nil {
 		there, err = w.setTime(ctx, ms)
 	}
-	return there, w.m.failed("expire", err)
+	return there, w.m.Failed("expire", err)
 }
 
 // Persist removes the time of Expire, and reports whether there was one. The times of entries stay.
@@ -81,24 +82,24 @@ func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool,
 // Cost: one script call. Errors: as Put. Source: RMap.clearExpire.
 func (w wholeMap[K, V]) Persist(ctx context.Context) (had bool, err error) {
 	had, err = w.setTime(ctx, "")
-	return had, w.m.failed("persist", err)
+	return had, w.m.Failed("persist", err)
 }
 
 // setTime ends the map at a time in ms since 1970, or never if there is none.
 func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	m := w.m
-	if err := m.usable(ctx); err != nil {
+	if err := m.Usable(ctx); err != nil {
 		return false, err
 	}
-	return writing(ctx, m.h, func() (bool, error) {
-		if c, is := m.store.(*cached); is {
+	return mapstore.Writing(ctx, m.Hub, func() (bool, error) {
+		if c, is := m.Store.(*mapstore.Cached); is {
 			if ms == "" {
-				return send.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
+				return send.Yes(c.Write(ctx, mapcache.Persist, c.Names.All()))
 			}
-			return send.Yes(c.write(ctx, mapcache.Expire, c.n.All(), c.tellAll(ms)...))
+			return send.Yes(c.Write(ctx, mapcache.Expire, c.Names.All(), c.TellAll(ms)...))
 		}
-		all, s := m.store.object(), m.sender()
-		return send.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
+		all, s := m.Store.Object(), m.Sender()
+		return send.Yes(s.Write(ctx, mapstore.ExpireScript, append(all, s.Keys()[1:]...), s.TellAll(mapstore.Decimal(int64(len(all))), ms)...))
 	})
 }
 
@@ -110,13 +111,13 @@ func (w wholeMap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 }
 
 func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err error) {
-	if err = m.usable(ctx); err == nil {
-		left, err = reading(ctx, m.h, func() (time.Duration, error) {
-			s := m.sender()
-			return send.Remainder(send.Number(s.read(ctx, pttl)))
+	if err = m.Usable(ctx); err == nil {
+		left, err = mapstore.Reading(ctx, m.Hub, func() (time.Duration, error) {
+			s := m.Sender()
+			return send.Remainder(send.Number(s.Read(ctx, mapstore.PTTL)))
 		})
 	}
-	return left, m.failed("look at", err)
+	return left, m.Failed("look at", err)
 }
 
 // Rename gives the map another name, over a map that has it, and reports whether
@@ -126,14 +127,18 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 //
 // Cost: one script call. Errors: as Put. Source: RMap.rename.
 func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return w.named(ctx, "rename", to, renameScript, func(s sender, n string) []string { return s.tellBoth(w.m.h.e.Map(to), n, flag(false)) })
+	return w.named(ctx, "rename", to, mapstore.RenameScript, func(s mapstore.Sender, n string) []string {
+		return s.TellBoth(w.m.Hub.Engine.Map(to), n, mapstore.Flag(false))
+	})
 }
 
 // RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is a map to rename.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.renamenx.
 func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return w.named(ctx, "rename", to, renameScript, func(s sender, n string) []string { return s.tellBoth(w.m.h.e.Map(to), n, flag(true)) })
+	return w.named(ctx, "rename", to, mapstore.RenameScript, func(s mapstore.Sender, n string) []string {
+		return s.TellBoth(w.m.Hub.Engine.Map(to), n, mapstore.Flag(true))
+	})
 }
 
 // Copy copies the map under another name, with its times, if nothing has that, and reports whether that is so and
@@ -142,23 +147,23 @@ func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 //
 // Cost: one script call. Errors: as Put. Source: RMap.copy.
 func (w wholeMap[K, V]) Copy(ctx context.Context, to string) (bool, error) {
-	return w.named(ctx, "copy", to, copyScript, func(s sender, n string) []string { return s.tellAllOf(w.m.h.e.Map(to), n) })
+	return w.named(ctx, "copy", to, mapstore.CopyScript, func(s mapstore.Sender, n string) []string { return s.TellAllOf(w.m.Hub.Engine.Map(to), n) })
 }
 
 // named runs a script about the keys of the map, n pairs with those of a map of another name.
-func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Script, args func(s sender, n string) []string) (done bool, err error) {
+func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Script, args func(s mapstore.Sender, n string) []string) (done bool, err error) {
 	m := w.m
 	var pairs []string
-	if err = m.usable(ctx); err == nil {
-		pairs, err = object.Renamed(m.h.e, m.key, to, m.keysOf)
+	if err = m.Usable(ctx); err == nil {
+		pairs, err = object.Renamed(m.Hub.Engine, m.Key, to, m.keysOf)
 	}
 	if err == nil {
-		done, err = writing(ctx, m.h, func() (bool, error) {
-			s := m.sender()
-			return send.Yes(s.write(ctx, by, pairs, args(s, decimal(int64(len(pairs)/2)))...))
+		done, err = mapstore.Writing(ctx, m.Hub, func() (bool, error) {
+			s := m.Sender()
+			return send.Yes(s.Write(ctx, by, pairs, args(s, mapstore.Decimal(int64(len(pairs)/2)))...))
 		})
 	}
-	return done, m.failed(op, err)
+	return done, m.Failed(op, err)
 }
 
 // SizeInMemory returns about how many bytes the map takes on the server, 0 if there is none. An ACL has to allow
@@ -166,10 +171,10 @@ func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Sc
 //
 // Cost: one script call. Errors: as Has. Source: RMap.sizeInMemory.
 func (w wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
-	if err = w.m.usable(ctx); err == nil {
-		n, err = reading(ctx, w.m.h, func() (int64, error) {
-			return w.m.h.e.SizeInMemory(ctx, w.m.store.object())
+	if err = w.m.Usable(ctx); err == nil {
+		n, err = mapstore.Reading(ctx, w.m.Hub, func() (int64, error) {
+			return w.m.Hub.Engine.SizeInMemory(ctx, w.m.Store.Object())
 		})
 	}
-	return n, w.m.failed("measure", err)
+	return n, w.m.Failed("measure", err)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // oneHashed is what every map of one hash has as an object.
@@ -28,17 +30,17 @@ func TestMapAsAnObject(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for name, opts := range map[string][]MapOption{"": nil, " with ids": {WithRequestIDs()}} {
-		opts = append([]MapOption{WithCodec(textFamily)}, opts...)
+		opts = append([]MapOption{WithCodec(maptest.TextFamily)}, opts...)
 		for kind, of := range map[string]func(e *locking.Engine, name string) oneHashed{
 			"map": func(e *locking.Engine, name string) oneHashed { return New[string, int](e, name, opts...) },
 			"announced": func(e *locking.Engine, name string) oneHashed {
 				return New[string, int](e, name, append(opts, WithAnnounce())...)
 			},
 			"native": func(e *locking.Engine, name string) oneHashed {
-				return NewTTLMap[string, int](e, name, as[TTLMapOption](opts)...)
+				return NewTTLMap[string, int](e, name, maptest.As[TTLMapOption](opts)...)
 			},
 			"cache": func(e *locking.Engine, name string) oneHashed {
-				return NewCache[string, int](e, name, as[CacheOption](opts)...)
+				return NewCache[string, int](e, name, maptest.As[CacheOption](opts)...)
 			},
 		} {
 			t.Run(kind+name, func(t *testing.T) {
@@ -50,11 +52,11 @@ func TestMapAsAnObject(t *testing.T) {
 }
 
 func asAnObject(t *testing.T, raw rueidis.Client, of func(e *locking.Engine, name string) oneHashed) {
-	ctx, e, name := t.Context(), engineOn(t, raw), redistest.Name(t)
+	ctx, e, name := t.Context(), maptest.EngineOn(t, raw), redistest.Name(t)
 	m, other, third := of(e, name), of(e, name+"-b"), of(e, name+"-c")
 	t.Cleanup(func() {
 		for _, one := range []oneHashed{m, other, third} {
-			raw.Do(context.Background(), raw.B().Del().Key(objectOf(one.Name())...).Build())
+			raw.Do(context.Background(), raw.B().Del().Key(mapstore.ObjectOf(one.Name())...).Build())
 		}
 	})
 	yes := func(want bool) func(is bool, err error) {
@@ -81,11 +83,11 @@ func asAnObject(t *testing.T, raw rueidis.Client, of func(e *locking.Engine, nam
 	require.NoError(t, other.Put(ctx, "c", 3))
 	yes(false)(m.Copy(ctx, other.Name()))
 	yes(false)(m.RenameIfAbsent(ctx, other.Name()))
-	require.Equal(t, map[string]int{"a": 1, "b": 2}, contents(t, m), "the copy is another map")
-	require.Equal(t, map[string]int{"a": 1, "b": 2, "c": 3}, contents(t, other), "and was not written over")
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, allOf(t, m), "the copy is another map")
+	require.Equal(t, map[string]int{"a": 1, "b": 2, "c": 3}, allOf(t, other), "and was not written over")
 	yes(true)(m.RenameIfAbsent(ctx, third.Name()))
 	yes(false)(m.Exists(ctx))
-	require.Equal(t, map[string]int{"a": 1, "b": 2}, contents(t, third))
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, allOf(t, third))
 	yes(true)(third.ExpireAt(ctx, time.Now().Add(time.Hour)))
 	left, err := third.Remaining(ctx)
 	require.NoError(t, err)

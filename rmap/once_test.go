@@ -1,9 +1,8 @@
-package rmap
+package rmap_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -11,68 +10,27 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/sweep"
+	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapkinds"
 )
 
 var usesOnce = map[string]enginetest.UsedOnce{
 	"map": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
-		m := New[string, int](e, name, WithCodec(codec.Text), WithEntryLock())
-		ids := New[string, int](e, name, WithCodec(codec.Text), WithRequestIDs())
-		_, _, err := m.Compute(ctx, "5", increment)
-		return errors.Join(err, holds(ctx, ids, 1), deletes(ctx, ids))
+		m := rmap.New[string, int](e, name, rmap.WithCodec(codec.Text), rmap.WithEntryLock())
+		ids := rmap.New[string, int](e, name, rmap.WithCodec(codec.Text), rmap.WithRequestIDs())
+		_, _, err := m.Compute(ctx, "5", mapkinds.PlusOne)
+		return errors.Join(err, mapkinds.Holds(ctx, ids, 1), mapkinds.Deletes(ctx, ids))
 	},
 	"cache": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
-		m := NewCache[string, int](e, name, WithTTL(time.Second))
-		return errors.Join(m.Put(ctx, "5", 5), holds(ctx, m, 5))
+		m := rmap.NewCache[string, int](e, name, rmap.WithTTL(time.Second))
+		return errors.Join(m.Put(ctx, "5", 5), mapkinds.Holds(ctx, m, 5))
 	},
 	"sharded": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
-		m := NewSharded[string, int](e, name, 3)
-		return errors.Join(m.Put(ctx, "5", 5), holds(ctx, m, 5), deletes(ctx, m))
+		m := rmap.NewSharded[string, int](e, name, 3)
+		return errors.Join(m.Put(ctx, "5", 5), mapkinds.Holds(ctx, m, 5), mapkinds.Deletes(ctx, m))
 	},
-	"near, tracked":   nearOnce(nil),
-	"near, announced": nearOnce([]MapOption{WithAnnounce()}, WithAnnounced()),
-	"loading": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
-		m := New[string, int](e, name)
-		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
-		_, _, err := l.Get(ctx, "none")
-		return errors.Join(err, holds(ctx, l, 5), deletes(ctx, m))
-	},
-	"writing through": writingOnce(),
-	"writing behind":  writingOnce(WithBehind(1), WithWriteDelay(time.Millisecond)),
-}
-
-func nearOnce(opts []MapOption, with ...NearOption) enginetest.UsedOnce {
-	return func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
-		m := New[string, int](e, name, opts...)
-		n := NewNear(m, with...)
-		return errors.Join(n.Put(ctx, "5", 5), holds(ctx, n, 5), holds(ctx, n, 5), deletes(ctx, m))
-	}
-}
-
-func writingOnce(opts ...WritingOption) enginetest.UsedOnce {
-	return func(ctx context.Context, e *locking.Engine, raw rueidis.Client, name string) error {
-		m := New[string, int](e, name)
-		w := NewWriting(m, func(context.Context, []Change[string, int]) error { return nil }, opts...)
-		return errors.Join(w.Put(ctx, "5", 5), holds(ctx, w, 5), w.Close(ctx), deletes(ctx, m),
-			raw.Do(ctx, raw.B().Del().Key(keys.FenceToken(keys.MapDrain(name))).Build()).Error())
-	}
-}
-
-func holds(ctx context.Context, m Mapping[string, int], want int) error {
-	v, _, err := m.Get(ctx, "5")
-	if err == nil && v != want {
-		return fmt.Errorf("read %d", v)
-	}
-	return err
-}
-
-func deletes(ctx context.Context, m interface {
-	Delete(ctx context.Context) (bool, error)
-}) error {
-	_, err := m.Delete(ctx)
-	return err
 }
 
 // TestWhatIsUsedOnceLeavesNothing: nobody closes a near cache. It is not parallel: it looks at the heap.

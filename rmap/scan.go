@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Entry is one entry of a map.
@@ -21,7 +22,7 @@ type ScanOption interface{ applyScan(*scanConfig) error }
 
 type scanConfig struct {
 	hashscan.Config
-	what scanned
+	what mapstore.Scanned
 }
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server
@@ -56,12 +57,12 @@ func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 // RMap.entrySet.
 func (c common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		for pair, err := range c.m.scan(ctx, opts, scannedEntries) {
+		for pair, err := range c.m.scan(ctx, opts, mapstore.ScannedEntries) {
 			var e Entry[K, V]
 			if err == nil {
 				e, err = c.m.decodeEntry(pair)
 			}
-			if !yield(e, c.m.failed("walk", err)) {
+			if !yield(e, c.m.Failed("walk", err)) {
 				return
 			}
 		}
@@ -72,12 +73,12 @@ func (c common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Ent
 // not send the values; before Redis 7.4 and Valkey 8 it reads them. Source: RMap.keySet.
 func (c common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
-		for pair, err := range c.m.scan(ctx, opts, scannedKeys) {
+		for pair, err := range c.m.scan(ctx, opts, mapstore.ScannedKeys) {
 			var k K
 			if err == nil {
-				k, err = c.m.codecs.DecodeKey(pair.key)
+				k, err = c.m.Codecs.DecodeKey(pair.Key)
 			}
-			if !yield(k, c.m.failed("walk", err)) {
+			if !yield(k, c.m.Failed("walk", err)) {
 				return
 			}
 		}
@@ -95,26 +96,26 @@ func (c common[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[
 	}
 }
 
-func (m *handle[K, V]) decodeEntry(p pair) (e Entry[K, V], err error) {
-	if e.Key, err = m.codecs.DecodeKey(p.key); err == nil {
-		e.Value, _, err = m.decode(p.key, p.value)
+func (m *handle[K, V]) decodeEntry(p mapstore.Pair) (e Entry[K, V], err error) {
+	if e.Key, err = m.Codecs.DecodeKey(p.Key); err == nil {
+		e.Value, _, err = m.Decode(p.Key, p.Value)
 	}
 	return e, err
 }
 
 // scan yields entries, or keys alone, hash by hash and page by page. An error of
 // the server is the last.
-func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned) iter.Seq2[pair, error] {
-	return func(yield func(pair, error) bool) {
+func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what mapstore.Scanned) iter.Seq2[mapstore.Pair, error] {
+	return func(yield func(mapstore.Pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
 		if err != nil {
-			yield(pair{}, err)
+			yield(mapstore.Pair{}, err)
 			return
 		}
 		c.what = what
-		parts := slices.Values([]store{m.store})
-		if s, is := m.store.(spread); is {
-			parts = s.parts()
+		parts := slices.Values([]mapstore.Store{m.Store})
+		if s, is := m.Store.(mapstore.Spread); is {
+			parts = s.Parts()
 		}
 		for part := range parts {
 			if !m.scanPart(ctx, part, c, yield) {
@@ -125,12 +126,12 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned
 }
 
 // scanPart reports whether the walk continues after that hash.
-func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, yield func(pair, error) bool) bool {
+func (m *handle[K, V]) scanPart(ctx context.Context, part mapstore.Store, c scanConfig, yield func(mapstore.Pair, error) bool) bool {
 	for w := hashscan.Begin(); ; {
-		var pairs []pair
+		var pairs []mapstore.Pair
 		var err error
 		if w, pairs, err = m.step(ctx, part, w, c); err != nil {
-			yield(pair{}, err)
+			yield(mapstore.Pair{}, err)
 			return false
 		}
 		for _, p := range pairs {
@@ -145,27 +146,27 @@ func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, y
 }
 
 // step returns the next page.
-func (m *handle[K, V]) step(ctx context.Context, part store, w hashscan.Walk, c scanConfig) (_ hashscan.Walk, pairs []pair, err error) {
+func (m *handle[K, V]) step(ctx context.Context, part mapstore.Store, w hashscan.Walk, c scanConfig) (_ hashscan.Walk, pairs []mapstore.Pair, err error) {
 	w, err = w.Step(c.Config, func(a hashscan.Ask) (hashscan.Page, error) {
-		if err := m.usable(ctx); err != nil {
+		if err := m.Usable(ctx); err != nil {
 			return hashscan.Page{}, err
 		}
-		p, err := reading(ctx, m.h, func() (scanPage, error) { return part.scan(ctx, asked{a, c.what}) })
-		pairs = p.pairs
+		p, err := mapstore.Reading(ctx, m.Hub, func() (mapstore.ScanPage, error) { return part.Scan(ctx, mapstore.Asked{Ask: a, What: c.what}) })
+		pairs = p.Pairs
 		return p.Page, err
 	}, func() (string, error) {
-		return reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
+		return mapstore.Reading(ctx, m.Hub, func() (string, error) { return part.Server(ctx) })
 	})
 	return w, pairs, err
 }
 
 func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanConfig, error) {
-	c := scanConfig{hashscan.Config{Page: hashscan.DefaultPage}, scannedEntries}
-	if err := m.usable(ctx); err != nil {
+	c := scanConfig{hashscan.Config{Page: hashscan.DefaultPage}, mapstore.ScannedEntries}
+	if err := m.Usable(ctx); err != nil {
 		return c, err
 	}
 	if err := object.Apply(&c, opts, ScanOption.applyScan); err != nil {
 		return c, err
 	}
-	return c, c.Check(codec.IsText(m.codecs.Keys))
+	return c, c.Check(codec.IsText(m.Codecs.Keys))
 }

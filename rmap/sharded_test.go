@@ -17,6 +17,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // sharding is a sharded map that goes with the test.
@@ -52,12 +54,12 @@ func TestModelOfAShardedMap(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		for name, opts := range map[string][]MapOption{"plain": nil, "with ids": {WithRequestIDs()}, "with locks": {WithEntryLock()}} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				key := named(t, raw)
-				runModel(t, seed, func() Mapping[string, int] { return sharding(t, engineOn(t, raw), key, 3, opts...) })
+				key := maptest.Named(t, raw)
+				runModel(t, seed, func() Mapping[string, int] { return sharding(t, maptest.EngineOn(t, raw), key, 3, opts...) })
 			})
 		}
 	})
@@ -66,8 +68,8 @@ func TestModelOfAShardedMap(t *testing.T) {
 // TestAShardedMapInRedis is its format, which stays.
 func TestAShardedMapInRedis(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		m := sharding(t, engineOn(t, raw), named(t, raw), 16)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		m := sharding(t, maptest.EngineOn(t, raw), maptest.Named(t, raw), 16)
 		require.Equal(t, 16, m.Shards())
 		require.NoError(t, m.Put(t.Context(), "abc", 7))
 		said, err := raw.Do(t.Context(), raw.B().Get().Key(m.Name()).Build()).ToString()
@@ -87,9 +89,9 @@ func TestAShardedMapInRedis(t *testing.T) {
 
 func TestWhatIsAboutSeveralShards(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		for _, ids := range [][]MapOption{nil, {WithRequestIDs()}} {
-			ctx, m := t.Context(), sharding(t, engineOn(t, raw), named(t, raw), 100, ids...)
+			ctx, m := t.Context(), sharding(t, maptest.EngineOn(t, raw), maptest.Named(t, raw), 100, ids...)
 			there, err := m.Exists(ctx)
 			require.NoError(t, err)
 			require.False(t, there)
@@ -145,11 +147,11 @@ func TestWhatIsAboutSeveralShards(t *testing.T) {
 // another.
 func TestAnotherNumberOfShardsIsRefused(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		e := engineOn(t, raw)
-		m := sharding(t, e, named(t, raw), 8)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		e := maptest.EngineOn(t, raw)
+		m := sharding(t, e, maptest.Named(t, raw), 8)
 		require.NoError(t, m.PutMany(t.Context(), numbered(100)))
-		for _, e := range []*locking.Engine{e, engineOn(t, raw)} {
+		for _, e := range []*locking.Engine{e, maptest.EngineOn(t, raw)} {
 			other := NewSharded[string, int](e, m.Name(), 9, WithCodec(codec.Text))
 			for name, op := range operations {
 				if name == "lock" || aboutAll[name] {
@@ -192,17 +194,17 @@ func TestOneNumberOfShardsWins(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	for range 20 {
-		name := named(t, raw)
+		name := maptest.Named(t, raw)
 		var all sync.WaitGroup
 		var errs [8]error
 		for i := range errs {
-			m := sharding(t, engineOn(t, raw), name, i+1)
+			m := sharding(t, maptest.EngineOn(t, raw), name, i+1)
 			all.Go(func() { errs[i] = m.Put(t.Context(), "k", i) })
 		}
 		all.Wait()
 		said, err := raw.Do(t.Context(), raw.B().Get().Key(name).Build()).ToString()
 		require.NoError(t, err)
-		n, err := saidShards(said)
+		n, err := mapstore.SaidShards(said)
 		require.NoError(t, err)
 		for i, err := range errs {
 			if i+1 == n {
@@ -218,17 +220,17 @@ func TestOneNumberOfShardsWins(t *testing.T) {
 func TestAHandleLooksAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client, proxy := through(t, server)
-	e := engineOn(t, client)
-	m := sharding(t, e, named(t, client), 4)
+	client, proxy := maptest.Through(t, server)
+	e := maptest.EngineOn(t, client)
+	m := sharding(t, e, maptest.Named(t, client), 4)
 	require.NoError(t, m.Put(t.Context(), "k", 1))
 	raw := server.Client(t)
-	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(m.Name()).Value(sayShards(5)).Build()).Error())
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(m.Name()).Value(mapstore.SayShards(5)).Build()).Error())
 	asked := redistest.All(redistest.Command("GET"), redistest.Arg(m.Name()))
 	redistest.Eventually(t, func() bool {
 		_, _, err := m.Get(t.Context(), "k")
 		return err != nil
-	}, soon, time.Millisecond)
+	}, maptest.Soon, time.Millisecond)
 	require.Equal(t, 1, proxy.Count(asked), "once a second")
 	_, _, err := m.Get(t.Context(), "k")
 	require.ErrorContains(t, err, "it has 5 shards")
@@ -237,9 +239,9 @@ func TestAHandleLooksAgain(t *testing.T) {
 // TestWhereTheNumberIsMissing: reads leave it so, and what adds writes it.
 func TestWhereTheNumberIsMissing(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		ctx, e := t.Context(), engineOn(t, raw)
-		m := sharding(t, e, named(t, raw), 4)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, e := t.Context(), maptest.EngineOn(t, raw)
+		m := sharding(t, e, maptest.Named(t, raw), 4)
 		said := func() (n int64) {
 			n, err := raw.Do(ctx, raw.B().Exists().Key(m.Name()).Build()).AsInt64()
 			require.NoError(t, err)
@@ -285,20 +287,20 @@ func TestWhereTheNumberIsMissing(t *testing.T) {
 // say it.
 func TestWhoReadsDoesNotKeepTheNumber(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		ctx, m := t.Context(), sharding(t, engineOn(t, raw), named(t, raw), 64)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, m := t.Context(), sharding(t, maptest.EngineOn(t, raw), maptest.Named(t, raw), 64)
 		_, err := m.Replace(ctx, "a", 1)
 		require.NoError(t, err)
 		_, err = m.CompareAndSwap(ctx, "a", 1, 2)
 		require.NoError(t, err)
-		require.Zero(t, intOf(t, raw, "EXISTS", m.Name()), "nothing was added")
+		require.Zero(t, maptest.IntOf(t, raw, "EXISTS", m.Name()), "nothing was added")
 		require.NoError(t, m.Put(ctx, "a", 1))
 		_, err = m.Expire(ctx, time.Hour)
 		require.NoError(t, err)
 		_, _, err = m.Get(ctx, "a")
 		require.NoError(t, err)
 		require.NoError(t, m.Put(ctx, "b", 1))
-		require.EqualValues(t, -1, intOf(t, raw, "PTTL", m.Name()), "b stays, and so does the number")
+		require.EqualValues(t, -1, maptest.IntOf(t, raw, "PTTL", m.Name()), "b stays, and so does the number")
 	})
 }
 
@@ -306,9 +308,9 @@ func TestWhoReadsDoesNotKeepTheNumber(t *testing.T) {
 // lost.
 func TestARenamedShardedMapGoesWhenItWould(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		ctx, e := t.Context(), engineOn(t, raw)
-		m := sharding(t, e, named(t, raw), 4)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, e := t.Context(), maptest.EngineOn(t, raw)
+		m := sharding(t, e, maptest.Named(t, raw), 4)
 		next := sharding(t, e, m.Name()+"-next", 4)
 		last := sharding(t, e, m.Name()+"-last", 4)
 		require.NoError(t, m.Put(ctx, "k", 1))
@@ -317,13 +319,13 @@ func TestARenamedShardedMapGoesWhenItWould(t *testing.T) {
 		done, err := m.Rename(ctx, next.Name())
 		require.NoError(t, err)
 		require.True(t, done)
-		require.Positive(t, intOf(t, raw, "PTTL", next.Name()))
+		require.Positive(t, maptest.IntOf(t, raw, "PTTL", next.Name()))
 		require.NoError(t, raw.Do(ctx, raw.B().Del().Key(next.Name()).Build()).Error())
 		done, err = next.Rename(ctx, last.Name())
 		require.NoError(t, err)
 		require.True(t, done)
 		require.Equal(t, map[string]int{"k": 1}, allOf(t, last))
-		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", last.Name()))
+		require.EqualValues(t, 1, maptest.IntOf(t, raw, "EXISTS", last.Name()))
 	})
 }
 
@@ -331,20 +333,20 @@ func TestARenamedShardedMapGoesWhenItWould(t *testing.T) {
 // stays, and so the number does.
 func TestWhoTrustsTheNumberOfAMapThatIsToGo(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		ctx, name := t.Context(), named(t, raw)
-		one, other := sharding(t, engineOn(t, raw), name, 64), sharding(t, engineOn(t, raw), name, 64)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, name := t.Context(), maptest.Named(t, raw)
+		one, other := sharding(t, maptest.EngineOn(t, raw), name, 64), sharding(t, maptest.EngineOn(t, raw), name, 64)
 		require.NoError(t, one.Put(ctx, "a", 1))
 		require.NoError(t, other.Put(ctx, "a", 2))
 		_, err := one.Expire(ctx, time.Millisecond)
 		require.NoError(t, err)
 		require.NoError(t, other.Put(ctx, "b", 3), "it has seen the number a moment ago")
 		redistest.Eventually(t, func() bool {
-			return intOf(t, raw, "EXISTS", name) == 0 || intOf(t, raw, "PTTL", name) < 0
-		}, soon, 10*time.Millisecond)
-		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", name))
+			return maptest.IntOf(t, raw, "EXISTS", name) == 0 || maptest.IntOf(t, raw, "PTTL", name) < 0
+		}, maptest.Soon, 10*time.Millisecond)
+		require.EqualValues(t, 1, maptest.IntOf(t, raw, "EXISTS", name))
 		require.Equal(t, map[string]int{"b": 3}, allOf(t, other))
-		_, _, err = sharding(t, engineOn(t, raw), name, 8).Get(ctx, "b")
+		_, _, err = sharding(t, maptest.EngineOn(t, raw), name, 8).Get(ctx, "b")
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
 }
@@ -357,8 +359,8 @@ func TestTheNumberStaysWithWhatComesLate(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Shared(t).Client(t)
-			ctx, e := t.Context(), engineOn(t, raw)
-			m, next := sharding(t, e, named(t, raw), 4), sharding(t, e, named(t, raw)+"-next", 4)
+			ctx, e := t.Context(), maptest.EngineOn(t, raw)
+			m, next := sharding(t, e, maptest.Named(t, raw), 4), sharding(t, e, maptest.Named(t, raw)+"-next", 4)
 			require.NoError(t, m.Put(ctx, "k", 1))
 			const d = 2500 * time.Millisecond
 			_, err := m.Expire(ctx, d)
@@ -367,8 +369,8 @@ func TestTheNumberStaysWithWhatComesLate(t *testing.T) {
 				t.Helper()
 				redistest.Eventually(t, func() bool {
 					left, err := raw.Do(ctx, raw.B().Pttl().Key(m.Name()).Build()).AsInt64()
-					return err == nil && left <= (d+6*glance-passed).Milliseconds()
-				}, soon, 10*time.Millisecond)
+					return err == nil && left <= (d+6*mapstore.Glance-passed).Milliseconds()
+				}, maptest.Soon, 10*time.Millisecond)
 			}
 			switch how {
 			case "told twice":
@@ -382,23 +384,23 @@ func TestTheNumberStaysWithWhatComesLate(t *testing.T) {
 				m = next
 			}
 			since(2700 * time.Millisecond)
-			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.s.object()[1]).FieldValue().FieldValue("late", "2").Build()).Error())
+			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.s.Object()[1]).FieldValue().FieldValue("late", "2").Build()).Error())
 			redistest.Eventually(t, func() bool {
 				left, err := raw.Do(ctx, raw.B().Pttl().Key(m.Name()).Build()).AsInt64()
 				return err == nil && left < 0
-			}, soon, 10*time.Millisecond)
-			require.EqualValues(t, 1, intOf(t, raw, "EXISTS", m.Name()))
+			}, maptest.Soon, 10*time.Millisecond)
+			require.EqualValues(t, 1, maptest.IntOf(t, raw, "EXISTS", m.Name()))
 		})
 	}
 }
 
 func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		ctx := t.Context()
-		plain := New[string, int](engineOn(t, raw), named(t, raw), WithCodec(codec.Text))
+		plain := New[string, int](maptest.EngineOn(t, raw), maptest.Named(t, raw), WithCodec(codec.Text))
 		require.NoError(t, plain.Put(ctx, "k", 1))
-		m := sharding(t, engineOn(t, raw), plain.Name(), 2)
+		m := sharding(t, maptest.EngineOn(t, raw), plain.Name(), 2)
 		for name, op := range operations {
 			if name == "lock" || aboutAll[name] {
 				continue
@@ -413,13 +415,13 @@ func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 		require.Equal(t, map[string]int{"k": 1}, allOf(t, plain))
 
 		require.NoError(t, raw.Do(ctx, raw.B().Set().Key(m.Name()).Value("text").Build()).Error())
-		m = sharding(t, engineOn(t, raw), plain.Name(), 2)
+		m = sharding(t, maptest.EngineOn(t, raw), plain.Name(), 2)
 		require.ErrorIs(t, m.Put(ctx, "k", 1), ErrDecode)
 		require.ErrorContains(t, plain.Put(ctx, "k", 1), "no hash")
 
 		// A shard of another type.
 		require.NoError(t, raw.Do(ctx, raw.B().Del().Key(m.Name()).Build()).Error())
-		m = sharding(t, engineOn(t, raw), plain.Name(), 1)
+		m = sharding(t, maptest.EngineOn(t, raw), plain.Name(), 1)
 		key := keys.Shard(m.Name(), 0)
 		require.NoError(t, raw.Do(ctx, raw.B().Set().Key(key).Value("text").Build()).Error())
 		for name, op := range operations {
@@ -433,8 +435,8 @@ func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 
 func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 	t.Parallel()
-	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
+	client, proxy := maptest.Through(t, redistest.Shared(t))
+	e := maptest.EngineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
 	proxy.ResetLog()
 	for what, m := range map[string]*Sharded[string, int]{
 		"no shards":            NewSharded[string, int](e, "m", 0),
@@ -480,10 +482,10 @@ func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 
 func TestRenamingAShardedMap(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		ctx, e := t.Context(), engineOn(t, raw)
-		m, over := sharding(t, e, named(t, raw), 8), sharding(t, e, named(t, raw)+"-new", 8)
-		wider := sharding(t, e, named(t, raw)+"-wider", 9)
+	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, e := t.Context(), maptest.EngineOn(t, raw)
+		m, over := sharding(t, e, maptest.Named(t, raw), 8), sharding(t, e, maptest.Named(t, raw)+"-new", 8)
+		wider := sharding(t, e, maptest.Named(t, raw)+"-wider", 9)
 		for _, each := range []*Sharded[string, int]{m, over, wider} {
 			require.NoError(t, each.PutMany(ctx, numbered(50)))
 		}
@@ -498,7 +500,7 @@ func TestRenamingAShardedMap(t *testing.T) {
 		require.True(t, there)
 		require.Equal(t, want, allOf(t, over))
 		require.Empty(t, allOf(t, m))
-		left, err := raw.Do(ctx, raw.B().Exists().Key(m.s.object()...).Build()).AsInt64()
+		left, err := raw.Do(ctx, raw.B().Exists().Key(m.s.Object()...).Build()).AsInt64()
 		require.NoError(t, err)
 		require.Zero(t, left)
 	})
@@ -507,8 +509,8 @@ func TestRenamingAShardedMap(t *testing.T) {
 // TestAShardedMapIsCopied, and renamed, where nothing has the name. It goes at a time.
 func TestAShardedMapIsCopied(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, raw rueidis.Client) { // the embedded one has no MEMORY USAGE
-		ctx, e, name := t.Context(), engineOn(t, raw), named(t, raw)
+	maptest.OnReal(t, func(t *testing.T, raw rueidis.Client) { // the embedded one has no MEMORY USAGE
+		ctx, e, name := t.Context(), maptest.EngineOn(t, raw), maptest.Named(t, raw)
 		m, other := sharding(t, e, name, 8), sharding(t, e, name+"-b", 8)
 		third, wider := sharding(t, e, name+"-c", 8), sharding(t, e, name+"-wider", 9)
 		is := func(want bool) func(is bool, err error) {
@@ -547,45 +549,10 @@ func TestAShardedMapIsCopied(t *testing.T) {
 			there, err := third.Exists(ctx)
 			require.NoError(t, err)
 			return !there
-		}, soon, time.Millisecond)
+		}, maptest.Soon, time.Millisecond)
 		_, err = other.ExpireAt(ctx, time.Time{})
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	})
-}
-
-// TestALostReplyOfAShardedMap drops the reply to each write once.
-func TestALostReplyOfAShardedMap(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for name, c := range effects {
-		if aboutAll[name] {
-			continue
-		}
-		for _, ids := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
-				t.Parallel()
-				client, proxy := through(t, server)
-				sends, opts := c.sends, []MapOption(nil)
-				if ids {
-					sends, opts = c.ids, []MapOption{WithRequestIDs()}
-				}
-				m := sharding(t, engineOn(t, client), named(t, raw), 1, opts...)
-				look := sharding(t, engineOn(t, raw), m.Name(), 1)
-				require.NoError(t, look.Put(t.Context(), "k", 5))
-				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(keys.Shard(m.Name(), 0))), 1)
-				answer, err := c.do(t.Context(), unsharded(m))
-				lost.Await(t)
-				if ids {
-					require.NoError(t, err)
-					require.Equal(t, c.answer, answer)
-				} else {
-					require.ErrorIs(t, err, ErrOutcomeUnknown)
-				}
-				require.Equal(t, c.left, allOf(t, look))
-			})
-		}
-	}
 }
 
 // TestALostReplyAboutAllShards: of one of many, without ids; with them nothing is
@@ -595,23 +562,23 @@ func TestALostReplyAboutAllShards(t *testing.T) {
 	server := redistest.Shared(t)
 	raw := server.Client(t)
 	for name, c := range map[string]struct{ sends, ids redistest.Match }{
-		"clear":   {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body())},
-		"delete":  {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body())},
-		"expire":  {redistest.MatchScript(expireScript.Body()), redistest.MatchScript(expireScript.Body())},
-		"persist": {redistest.MatchScript(expireScript.Body()), redistest.MatchScript(expireScript.Body())},
-		"rename":  {redistest.MatchScript(renameScript.Body()), redistest.MatchScript(renameScript.Body())},
+		"clear":   {redistest.Command("UNLINK"), redistest.MatchScript(mapstore.DeleteScript.Body())},
+		"delete":  {redistest.Command("UNLINK"), redistest.MatchScript(mapstore.DeleteScript.Body())},
+		"expire":  {redistest.MatchScript(mapstore.ExpireScript.Body()), redistest.MatchScript(mapstore.ExpireScript.Body())},
+		"persist": {redistest.MatchScript(mapstore.ExpireScript.Body()), redistest.MatchScript(mapstore.ExpireScript.Body())},
+		"rename":  {redistest.MatchScript(mapstore.RenameScript.Body()), redistest.MatchScript(mapstore.RenameScript.Body())},
 	} {
 		for _, ids := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
 				t.Parallel()
-				client, proxy := through(t, server)
+				client, proxy := maptest.Through(t, server)
 				sends, opts := c.sends, []MapOption(nil)
 				if ids {
 					sends, opts = c.ids, []MapOption{WithRequestIDs()}
 				}
-				m := sharding(t, engineOn(t, client), named(t, raw), 5, opts...)
-				sharding(t, engineOn(t, raw), m.Name()+"-new", 5) // which goes with the test
-				said := proxy.DropReply(redistest.All(redistest.MatchScript(shardsScript.Body()), redistest.Arg(m.Name())), 1)
+				m := sharding(t, maptest.EngineOn(t, client), maptest.Named(t, raw), 5, opts...)
+				sharding(t, maptest.EngineOn(t, raw), m.Name()+"-new", 5) // which goes with the test
+				said := proxy.DropReply(redistest.All(redistest.MatchScript(mapstore.ShardsScript.Body()), redistest.Arg(m.Name())), 1)
 				require.NoError(t, m.PutMany(t.Context(), numbered(50)))
 				said.Await(t)
 				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(keys.Shard(m.Name(), 3))), 1)
@@ -633,7 +600,7 @@ func TestAShardedMapOnACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	raw := cluster.Client(t)
 	t.Run("shards spread over the servers", func(t *testing.T) {
-		m := sharding(t, engineOn(t, raw), redistest.Name(t), 32)
+		m := sharding(t, maptest.EngineOn(t, raw), redistest.Name(t), 32)
 		require.NoError(t, m.PutMany(t.Context(), numbered(1000)))
 		nodes := map[string]bool{}
 		for i := range 32 {
@@ -649,15 +616,15 @@ func TestAShardedMapOnACluster(t *testing.T) {
 	})
 	t.Run("the model", func(t *testing.T) {
 		name := redistest.Name(t)
-		runModel(t, uint64(time.Now().UnixNano()), func() Mapping[string, int] { return sharding(t, engineOn(t, raw), name, 7) })
+		runModel(t, uint64(time.Now().UnixNano()), func() Mapping[string, int] { return sharding(t, maptest.EngineOn(t, raw), name, 7) })
 	})
 	t.Run("names with braces are refused", func(t *testing.T) {
 		for _, name := range []string{"{a}b", "a}", "{"} {
-			require.ErrorIs(t, NewSharded[string, int](engineOn(t, raw), name, 4).Put(t.Context(), "k", 1), ErrInvalidArgument)
+			require.ErrorIs(t, NewSharded[string, int](maptest.EngineOn(t, raw), name, 4).Put(t.Context(), "k", 1), ErrInvalidArgument)
 		}
 	})
 	t.Run("a shard moves under load and under a walk", func(t *testing.T) {
-		m := sharding(t, engineOn(t, raw), redistest.Name(t), 4)
+		m := sharding(t, maptest.EngineOn(t, raw), redistest.Name(t), 4)
 		require.NoError(t, m.PutMany(t.Context(), numbered(4000)))
 		l := underLoad(t, unsharded(m))
 		l.more(t)
@@ -682,8 +649,8 @@ func TestAShardedMapOnACluster(t *testing.T) {
 		}
 	})
 	t.Run("a failover", func(t *testing.T) {
-		m := sharding(t, engineOn(t, raw, shortSends), redistest.Name(t), 4)
-		key := m.s.home("all")
+		m := sharding(t, maptest.EngineOn(t, raw, maptest.ShortSends), redistest.Name(t), 4)
+		key := m.s.Home("all")
 		goesOn(t, unsharded(m), cluster.Master(key), func(addr string) { cluster.AwaitMaster(t, key, addr) })
 	})
 }

@@ -13,25 +13,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	t.Run("names that break slots are refused", func(t *testing.T) {
-		m := New[string, int](engineOn(t, cluster.Client(t)), "{}stock")
+		m := New[string, int](maptest.EngineOn(t, cluster.Client(t)), "{}stock")
 		for name, op := range operations {
 			require.ErrorIs(t, op(t.Context(), m, "k", 1), ErrInvalidArgument, name)
 		}
 	})
 	t.Run("the suite", func(t *testing.T) {
 		raw := cluster.Client(t)
-		e := engineOn(t, raw)
+		e := maptest.EngineOn(t, raw)
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
-				test(t, e, named(t, raw), nil)
-				test(t, e, named(t, raw), []MapOption{WithRequestIDs()})
-				test(t, e, named(t, raw), []MapOption{WithEntryLock()})
+				test(t, e, maptest.Named(t, raw), nil)
+				test(t, e, maptest.Named(t, raw), []MapOption{WithRequestIDs()})
+				test(t, e, maptest.Named(t, raw), []MapOption{WithEntryLock()})
 			})
 		}
 	})
@@ -133,12 +134,12 @@ func (l *load) count() int {
 func (l *load) more(t *testing.T) {
 	t.Helper()
 	want := l.count() + 20
-	require.Eventually(t, func() bool { return l.count() >= want }, soon, time.Millisecond)
+	require.Eventually(t, func() bool { return l.count() >= want }, maptest.Soon, time.Millisecond)
 }
 
 // aSlotMoves moves a map under load. Nothing fails: what needs one key follows it.
 func aSlotMoves(t *testing.T, cluster *redistest.Cluster, name string) {
-	m := New[string, int](engineOn(t, cluster.Client(t)), name)
+	m := New[string, int](maptest.EngineOn(t, cluster.Client(t)), name)
 	l := underLoad(t, m)
 	l.more(t)
 	migration := cluster.StartMigration(t, m.Name())
@@ -159,7 +160,7 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 // that nobody has done.
 func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master *redistest.Server, await func(addr string)) {
 	t.Helper()
-	goesOn(t, New[string, int](engineOn(t, raw, shortSends), name), master, await)
+	goesOn(t, New[string, int](maptest.EngineOn(t, raw, maptest.ShortSends), name), master, await)
 }
 
 func goesOn(t *testing.T, m *Map[string, int], master *redistest.Server, await func(addr string)) {
@@ -180,7 +181,7 @@ func goesOn(t *testing.T, m *Map[string, int], master *redistest.Server, await f
 // other.
 func walksOver(t *testing.T, raw rueidis.Client, name string, move func()) {
 	t.Helper()
-	m := New[string, int](engineOn(t, raw), name)
+	m := New[string, int](maptest.EngineOn(t, raw), name)
 	all := map[string]int{}
 	for i := range 5000 {
 		all["k"+strconv.Itoa(i)] = i

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/fieldttl"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // TTLMap is a handle on the map of one name whose entries may have times to live
@@ -23,15 +24,16 @@ type TTLMap[K comparable, V any] struct{ wholeMap[K, V] }
 // NewTTLMap returns a handle on the map of that name, whose entries may have times to live that the server keeps.
 func NewTTLMap[K comparable, V any](c Client, name string, opts ...TTLMapOption) *TTLMap[K, V] {
 	e := c.Engine()
-	m := newHandle[K, V](e, "TTL map", name, lifetime.native, opts)
-	s := m.sender()
-	s.timed = true
-	m.store = &plain{s}
-	m.ready = func(ctx context.Context) error { return fieldttl.Of(m.h.e).Check(ctx, m.key) }
+	m := newHandle[K, V](e, "TTL map", name, lasting, opts)
+	s := m.Sender()
+	s.Timed = true
+	m.Store = &mapstore.Plain{Sender: s}
+	m.Ready = func(ctx context.Context) error { return fieldttl.Of(m.Hub.Engine).Check(ctx, m.Key) }
 	return &TTLMap[K, V]{wholeOf(m)}
 }
 
-func (m *TTLMap[K, V]) inside() inside[K, V] { return m.m.inside(m.TTL) }
+// Inside is for this module, see [Mapping].
+func (m *TTLMap[K, V]) Inside() mapstore.Inside[K, V, PutOption] { return m.m.Inside(m.TTL) }
 
 // TTL returns how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //
@@ -48,33 +50,33 @@ func (m *TTLMap[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (bool,
 }
 
 func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err error) {
-	key, err := m.encodeKey(ctx, k)
+	key, err := m.EncodeKey(ctx, k)
 	if err == nil {
-		left, err = reading(ctx, m.h, func() (time.Duration, error) {
-			return send.Remainder(send.Number(m.h.e.Run(ctx, ttlScript, []string{m.key}, []string{key})))
+		left, err = mapstore.Reading(ctx, m.Hub, func() (time.Duration, error) {
+			return send.Remainder(send.Number(m.Hub.Engine.Run(ctx, mapstore.TtlScript, []string{m.Key}, []string{key})))
 		})
 	}
-	return left, m.failedAt("look at", key, err)
+	return left, m.FailedAt("look at", key, err)
 }
 
 func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (there bool, err error) {
 	l, err := m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = m.encodeKey(ctx, k)
+		key, err = m.EncodeKey(ctx, k)
 	}
 	if err == nil {
-		there, err = writing(ctx, m.h, func() (bool, error) {
-			p := plain{m.sender()}
-			return send.Yes(p.enters(ctx, touchScript, l.touched(), key, l.touched()))
+		there, err = mapstore.Writing(ctx, m.Hub, func() (bool, error) {
+			p := mapstore.Plain{Sender: m.Sender()}
+			return send.Yes(p.Enters(ctx, mapstore.TouchScript, l.Touched(), key, l.Touched()))
 		})
 	}
-	return there, m.failedAt("touch", key, err)
+	return there, m.FailedAt("touch", key, err)
 }
 
-// native refuses what the server has nothing for.
-func (l lifetime) native() error {
-	if l.idle != 0 {
+// lasting refuses what the server has nothing for.
+func lasting(l mapstore.Lifetime) error {
+	if l.Idle != 0 {
 		return fmt.Errorf("%w: WithMaxIdle is not supported by a TTLMap: use a Cache", ErrInvalidArgument)
 	}
 	return nil
@@ -109,7 +111,7 @@ func (m *TTLMap[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duratio
 // calls which were answered. Source: RMapCacheNative.expireEntries, expireEntriesIfNotSet and the like.
 func (m *TTLMap[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
 	if err := send.CheckTTL("time to live", d); err != nil {
-		return 0, m.m.failed("expire entries of", err)
+		return 0, m.m.Failed("expire entries of", err)
 	}
 	return m.m.expireEntries(ctx, m.timed(), "expire entries of", ks, d, when)
 }
@@ -122,4 +124,4 @@ func (m *TTLMap[K, V]) ClearExpire(ctx context.Context, ks ...K) (int64, error) 
 }
 
 // timed returns the store of a TTLMap.
-func (m *TTLMap[K, V]) timed() *plain { return m.m.store.(*plain) }
+func (m *TTLMap[K, V]) timed() *mapstore.Plain { return m.m.Store.(*mapstore.Plain) }

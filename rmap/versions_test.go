@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // nameOn is a name whose slot that master has.
@@ -30,7 +31,7 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 	older, newer := cluster.Nodes()[0], cluster.Nodes()[1]
 	t.Run("the suite", func(t *testing.T) {
 		raw := cluster.Client(t)
-		e := engineOn(t, raw)
+		e := maptest.EngineOn(t, raw)
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
 				test(t, e, nameOn(t, cluster, older), nil)
@@ -40,7 +41,7 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 	})
 	t.Run("a native map is refused where the server is the old one", func(t *testing.T) {
 		raw := cluster.Client(t)
-		e := engineOn(t, raw)
+		e := maptest.EngineOn(t, raw)
 		there := NewTTLMap[string, int](e, nameOn(t, cluster, newer), WithTTL(time.Minute))
 		refused := NewTTLMap[string, int](e, nameOn(t, cluster, older), WithTTL(time.Minute))
 		for name, op := range natives {
@@ -62,7 +63,7 @@ func TestAClusterOfTwoVersions(t *testing.T) {
 // move, while the lock of an entry is held.
 func aNativeMapMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 	raw := cluster.Client(t)
-	e := engineOn(t, raw)
+	e := maptest.EngineOn(t, raw)
 	m, plain := NewTTLMap[string, int](e, name, WithTTL(time.Hour)), New[string, int](e, name)
 	require.NoError(t, plain.Put(t.Context(), "k", 1))
 	hold, err := plain.Lock("k").Lock(t.Context())
@@ -87,7 +88,7 @@ func aNativeMapMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 
 func nothingIn(t *testing.T, raw rueidis.Client, m *TTLMap[string, int]) {
 	t.Helper()
-	n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.key).Build()).AsInt64()
+	n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.Key).Build()).AsInt64()
 	require.NoError(t, err)
 	require.Zero(t, n, "nothing was written")
 }
@@ -98,11 +99,11 @@ func TestAFailoverToANewerServer(t *testing.T) {
 	cluster := redistest.StartCluster(t, redistest.NodeVersions("7.0", "7.0", "7.0", "8.0", "8.0", "8.0"))
 	name := redistest.Name(t)
 	raw := cluster.Client(t)
-	m := NewTTLMap[string, int](engineOn(t, raw, shortSends), name, WithTTL(time.Minute))
+	m := NewTTLMap[string, int](maptest.EngineOn(t, raw, maptest.ShortSends), name, WithTTL(time.Minute))
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1), errors.ErrUnsupported)
 	nothingIn(t, raw, m)
 	goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })
 	redistest.Eventually(t, func() bool {
 		return m.Put(context.Background(), "k", 1) == nil
-	}, soon, 10*time.Millisecond)
+	}, maptest.Soon, 10*time.Millisecond)
 }

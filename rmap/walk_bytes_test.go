@@ -17,6 +17,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
+	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
 // walked is a map of any kind: what fills it, and what goes through it.
@@ -86,7 +88,7 @@ func TestAnAnswerOfAWalkIsBoundedByBytes(t *testing.T) {
 				t.Parallel()
 				raw := redistest.Shared(t, redistest.Version(version)).Client(t)
 				name := redistest.Name(t)
-				in, want := of(engineOn(t, raw), name), map[string]string{}
+				in, want := of(maptest.EngineOn(t, raw), name), map[string]string{}
 				for i := range redistest.Count(t, 60, 1000) {
 					for _, size := range []int{100, 50_000} { // what comes first is likely to be short
 						key := strconv.Itoa(size) + "-" + strconv.Itoa(i)
@@ -95,7 +97,7 @@ func TestAnAnswerOfAWalkIsBoundedByBytes(t *testing.T) {
 					}
 				}
 				c := &redistest.Weighed{Client: raw}
-				m := of(engineOn(t, c), name)
+				m := of(maptest.EngineOn(t, c), name)
 				got := map[string]string{}
 				for e, err := range m.all {
 					require.NoError(t, err)
@@ -126,8 +128,8 @@ func TestCacheKeysReadsLittleOfWhatMayHaveRestedForTooLong(t *testing.T) {
 	for version, novalues := range map[string]bool{"7.0": false, "8.0": true, "valkey-8.1": true} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			raw, at, ctx := redistest.Shared(t, redistest.Version(version)).Client(t), newHandClock(), t.Context()
-			m := NewCache[string, string](engineOn(t, raw, at.on), cacheNamed(t, raw), textual)
+			raw, at, ctx := redistest.Shared(t, redistest.Version(version)).Client(t), maptest.NewHandClock(), t.Context()
+			m := NewCache[string, string](maptest.EngineOn(t, raw, at.On), maptest.CacheNamed(t, raw), textual)
 			const size = 100_000
 			want := []string{}
 			for i := range 60 {
@@ -139,20 +141,20 @@ func TestCacheKeysReadsLittleOfWhatMayHaveRestedForTooLong(t *testing.T) {
 					}
 					want = append(want, key)
 					require.NoError(t, m.Put(ctx, key, text))
-					raws(t, raw, "ZADD "+keys.MapRests(m.Name())+" 1 "+key) // an entry of that name had rested before
+					maptest.Raws(t, raw, "ZADD "+keys.MapRests(m.Name())+" 1 "+key) // an entry of that name had rested before
 				}
 			}
-			at.forward(time.Minute)
+			at.Forward(time.Minute)
 			slices.Sort(want)
 			cfg, err := m.m.scanning(ctx, nil)
 			require.NoError(t, err)
-			cfg.what = scannedKeys
+			cfg.what = mapstore.ScannedKeys
 			var got []string
 			for cursor := "0"; ; {
-				p, err := m.c.scan(ctx, asked{hashscan.Ask{Config: cfg.Config, Cursor: cursor, Count: cfg.Page}, cfg.what})
+				p, err := m.c.Scan(ctx, mapstore.Asked{Ask: hashscan.Ask{Config: cfg.Config, Cursor: cursor, Count: cfg.Page}, What: cfg.what})
 				require.NoError(t, err)
-				for _, one := range p.pairs {
-					got = append(got, one.key)
+				for _, one := range p.Pairs {
+					got = append(got, one.Key)
 				}
 				if novalues {
 					require.LessOrEqual(t, p.Bytes, int64(hashscan.MostBytes+2*size), "one bucket may have several")

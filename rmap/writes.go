@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
 // Put writes an entry, whatever was there; Swap returns that. It is sent once, because a second send could overwrite
@@ -21,17 +22,17 @@ import (
 func (c common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
-		_, err = send.Sent(c.m.h.e.Sender, ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, c.m.store.put(ctx, []string{key, text}, l)
+		_, err = send.Sent(c.m.Hub.Engine.Sender, ctx, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, c.m.Store.Put(ctx, []string{key, text}, l)
 		})
 	}
-	return c.m.failedAt("put", key, err)
+	return c.m.FailedAt("put", key, err)
 }
 
 // entry returns what a write of one entry needs.
-func (m *handle[K, V]) entry(ctx context.Context, k K, v V, opts []PutOption) (key, text string, l lifetime, err error) {
+func (m *handle[K, V]) entry(ctx context.Context, k K, v V, opts []PutOption) (key, text string, l mapstore.Lifetime, err error) {
 	if l, err = m.lifetime(opts); err == nil {
-		key, text, err = m.encode(ctx, k, v)
+		key, text, err = m.Encode(ctx, k, v)
 	}
 	return key, text, l, err
 }
@@ -46,14 +47,14 @@ func (c common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutO
 	l, err := c.m.lifetime(opts)
 	var pairs []string
 	if err == nil {
-		pairs, err = c.m.pairs(ctx, entries)
+		pairs, err = c.m.Pairs(ctx, entries)
 	}
 	for err == nil && len(pairs) > 0 {
-		some := pairs[:cutPairs(pairs)]
+		some := pairs[:mapstore.CutPairs(pairs)]
 		pairs = pairs[len(some):]
-		_, err = writing(ctx, c.m.h, func() (struct{}, error) { return struct{}{}, c.m.store.put(ctx, some, l) })
+		_, err = mapstore.Writing(ctx, c.m.Hub, func() (struct{}, error) { return struct{}{}, c.m.Store.Put(ctx, some, l) })
 	}
-	return c.m.failed("put many into", err)
+	return c.m.Failed("put many into", err)
 }
 
 // Swap writes an entry as Put does, and returns what was there before.
@@ -63,18 +64,18 @@ func (c common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutO
 func (c common[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
-		old, had, err = c.m.answered(ctx, key, func() (value, error) { return c.m.store.swap(ctx, key, text, l) })
+		old, had, err = c.m.answered(ctx, key, func() (mapstore.Value, error) { return c.m.Store.Swap(ctx, key, text, l) })
 	}
-	return old, had, c.m.failedAt("swap", key, err)
+	return old, had, c.m.FailedAt("swap", key, err)
 }
 
 // answered makes a write that is answered with a value.
-func (m *handle[K, V]) answered(ctx context.Context, key string, call func() (value, error)) (v V, there bool, err error) {
-	got, err := writing(ctx, m.h, call)
+func (m *handle[K, V]) answered(ctx context.Context, key string, call func() (mapstore.Value, error)) (v V, there bool, err error) {
+	got, err := mapstore.Writing(ctx, m.Hub, call)
 	if err != nil {
 		return v, false, err
 	}
-	return m.decode(key, got)
+	return m.Decode(key, got)
 }
 
 // Remove removes entries, and returns how many there were. Take returns what was there. Of a [Cache] expired
@@ -83,14 +84,14 @@ func (m *handle[K, V]) answered(ctx context.Context, key string, call func() (va
 // Cost: an HDEL for each 5,000 keys, of a [Sharded] for each shard that has keys; of a Cache a script call for
 // each 500. Errors: as Put; the number is that of the commands that were answered. Source: RMap.fastRemove.
 func (c common[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
-	texts, err := c.m.keyTexts(ctx, ks)
+	texts, err := c.m.KeyTexts(ctx, ks)
 	if err != nil {
-		return 0, c.m.failed("remove from", err)
+		return 0, c.m.Failed("remove from", err)
 	}
-	for some := range slices.Chunk(texts, mostInOne) {
-		gone, err := writing(ctx, c.m.h, func() (int64, error) { return c.m.store.remove(ctx, some) })
+	for some := range slices.Chunk(texts, mapstore.MostInOne) {
+		gone, err := mapstore.Writing(ctx, c.m.Hub, func() (int64, error) { return c.m.Store.Remove(ctx, some) })
 		if n += gone; err != nil {
-			return n, c.m.failed("remove from", err)
+			return n, c.m.Failed("remove from", err)
 		}
 	}
 	return n, nil
@@ -102,11 +103,11 @@ func (c common[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) 
 //
 // Cost: UNLINK, of a Sharded for each shard; a script call with WithAnnounce. Errors: as Put. Source: RMap.clear.
 func (c common[K, V]) Clear(ctx context.Context) error {
-	err := c.m.usable(ctx)
+	err := c.m.Usable(ctx)
 	if err == nil {
-		_, err = writing(ctx, c.m.h, func() (struct{}, error) { return struct{}{}, c.m.store.clear(ctx) })
+		_, err = mapstore.Writing(ctx, c.m.Hub, func() (struct{}, error) { return struct{}{}, c.m.Store.Clear(ctx) })
 	}
-	return c.m.failed("clear", err)
+	return c.m.Failed("clear", err)
 }
 
 // PutIfAbsent writes an entry as Put does if there is none, and returns what is there now and whether it was
@@ -117,12 +118,12 @@ func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOpti
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		var there bool
-		now, there, err = c.m.answered(ctx, key, func() (value, error) { return c.m.store.putIfAbsent(ctx, key, text, l) })
+		now, there, err = c.m.answered(ctx, key, func() (mapstore.Value, error) { return c.m.Store.PutIfAbsent(ctx, key, text, l) })
 		if stored = err == nil && !there; stored {
 			now = v
 		}
 	}
-	return now, stored, c.m.failedAt("put if absent", key, err)
+	return now, stored, c.m.FailedAt("put if absent", key, err)
 }
 
 // Replace writes an entry if there is one, and reports whether there was. Of a [Cache] it leaves the times that the
@@ -132,9 +133,9 @@ func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOpti
 func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
-		done, err = writing(ctx, c.m.h, func() (bool, error) { return c.m.store.replace(ctx, key, text, l) })
+		done, err = mapstore.Writing(ctx, c.m.Hub, func() (bool, error) { return c.m.Store.Replace(ctx, key, text, l) })
 	}
-	return done, c.m.failedAt("replace", key, err)
+	return done, c.m.FailedAt("replace", key, err)
 }
 
 // Take removes an entry and returns it, and whether there was one. An expired entry of a [Cache] is left to the sweeper.
@@ -142,11 +143,11 @@ func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) 
 // Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been removed. Source:
 // RMap.remove.
 func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
-	key, err := c.m.encodeKey(ctx, k)
+	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
-		v, had, err = c.m.answered(ctx, key, func() (value, error) { return c.m.store.take(ctx, key) })
+		v, had, err = c.m.answered(ctx, key, func() (mapstore.Value, error) { return c.m.Store.Take(ctx, key) })
 	}
-	return v, had, c.m.failedAt("take", key, err)
+	return v, had, c.m.FailedAt("take", key, err)
 }
 
 // CompareAndSwap writes an entry if what is there has the bytes of old, and reports whether it has. It compares
@@ -157,9 +158,9 @@ func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) 
 func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
-		done, err = c.m.change(ctx, key, old, value{text: text, there: true}, l)
+		done, err = c.m.change(ctx, key, old, mapstore.Value{Text: text, There: true}, l)
 	}
-	return done, c.m.failedAt("compare and swap", key, err)
+	return done, c.m.FailedAt("compare and swap", key, err)
 }
 
 // CompareAndRemove removes an entry if what is there has the bytes of old, and reports whether it has; see
@@ -167,20 +168,20 @@ func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ..
 //
 // Cost: one script call. Errors: as Put. Source: RMap.remove(key, value).
 func (c common[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (done bool, err error) {
-	key, err := c.m.encodeKey(ctx, k)
+	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
-		done, err = c.m.change(ctx, key, old, value{}, c.m.cfg.entries)
+		done, err = c.m.change(ctx, key, old, mapstore.Value{}, c.m.Config.Entries)
 	}
-	return done, c.m.failedAt("compare and remove", key, err)
+	return done, c.m.FailedAt("compare and remove", key, err)
 }
 
-func (m *handle[K, V]) change(ctx context.Context, key string, old V, to value, l lifetime) (bool, error) {
-	was, err := m.codecs.Value(old)
+func (m *handle[K, V]) change(ctx context.Context, key string, old V, to mapstore.Value, l mapstore.Lifetime) (bool, error) {
+	was, err := m.Codecs.Value(old)
 	if err != nil {
 		return false, err
 	}
-	return writing(ctx, m.h, func() (bool, error) {
-		_, done, err := m.store.change(ctx, key, value{text: was, there: true}, to, l, nil)
+	return mapstore.Writing(ctx, m.Hub, func() (bool, error) {
+		_, done, err := m.Store.Change(ctx, key, mapstore.Value{Text: was, There: true}, to, l, nil)
 		return done, err
 	})
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 )
 
 // written is a map with write-behind, whose writing is done by other processes.
-type written = rmap.Writing[string, string]
+type written = writethrough.Map[string, string]
 
 // withWritten runs do on the map as a written one.
 func (m *mapCall) withWritten(name string, do func(w *written) error) error {
 	return m.open(func(c *rueidisson.Client, as rmap.MapOption) error {
-		others := []rmap.WritingOption{rmap.WithBehind(1), rmap.WithOthersWriting()}
+		others := []writethrough.Option{writethrough.WithBehind(1), writethrough.WithOthersWriting()}
 		switch {
 		case m.cache:
-			return do(rmap.NewWriting(rmap.NewCache[string, string](c, name, as), nil, others...))
+			return do(writethrough.New(rmap.NewCache[string, string](c, name, as), nil, others...))
 		case m.native:
-			return do(rmap.NewWriting(rmap.NewTTLMap[string, string](c, name, as), nil, others...))
+			return do(writethrough.New(rmap.NewTTLMap[string, string](c, name, as), nil, others...))
 		}
-		return do(rmap.NewWriting(rmap.New[string, string](c, name, as), nil, others...))
+		return do(writethrough.New(rmap.New[string, string](c, name, as), nil, others...))
 	})
 }
 
@@ -86,7 +87,7 @@ type shownDead struct {
 	Cause     string    `json:"cause"`
 }
 
-func (m *mapCall) showDead(name string, c rmap.DeadChange[string, string]) error {
+func (m *mapCall) showDead(name string, c writethrough.DeadChange[string, string]) error {
 	k, err := decoded(m.keys, c.Key)
 	if err != nil {
 		return &codec.DecodeError{Name: name, Key: c.Key, Bytes: []byte(c.Key), Cause: err}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -27,18 +28,20 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	for kind, m := range map[string]func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int]{
-		"": func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int] {
-			return rmap.NewWriting(rmap.New[string, int](c, "m"), write, rmap.WithBehind(1))
+	for kind, m := range map[string]func(write func(context.Context, []writethrough.Change[string, int]) error) *writethrough.Map[string, int]{
+		"": func(write func(context.Context, []writethrough.Change[string, int]) error) *writethrough.Map[string, int] {
+			return writethrough.New(rmap.New[string, int](c, "m"), write, writethrough.WithBehind(1))
 		},
-		" --cache": func(write func(context.Context, []rmap.Change[string, int]) error) *rmap.Writing[string, int] {
-			return rmap.NewWriting(rmap.NewCache[string, int](c, "m"), write, rmap.WithBehind(1))
+		" --cache": func(write func(context.Context, []writethrough.Change[string, int]) error) *writethrough.Map[string, int] {
+			return writethrough.New(rmap.NewCache[string, int](c, "m"), write, writethrough.WithBehind(1))
 		},
 	} {
 		require.Empty(t, do(0, "dead m"+kind).out)
 		require.Equal(t, "0\n", do(1, "redrive m"+kind).out)
 		require.Equal(t, "0\n", do(1, "purge m"+kind).out)
-		w := m(func(context.Context, []rmap.Change[string, int]) error { return rmap.Discard(errors.New("no\tshelf")) })
+		w := m(func(context.Context, []writethrough.Change[string, int]) error {
+			return writethrough.Discard(errors.New("no\tshelf"))
+		})
 		require.NoError(t, w.Put(t.Context(), "apple", 1))
 		require.NoError(t, w.Flush(t.Context()))
 		require.NoError(t, w.Put(t.Context(), "apple", 2))
@@ -63,7 +66,7 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 		require.Equal(t, "0\n", do(1, "redrive m "+ids[0]+kind).out)
 		require.Equal(t, `{"name":"m","redriven":2}`+"\n", do(0, "redrive m --json"+kind).out)
 		stored := map[string]int{"pear": 7}
-		w = m(func(_ context.Context, changes []rmap.Change[string, int]) error {
+		w = m(func(_ context.Context, changes []writethrough.Change[string, int]) error {
 			for _, one := range changes {
 				if stored[one.Key] = one.Value; one.Removed {
 					delete(stored, one.Key)

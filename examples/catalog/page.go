@@ -11,6 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
 // asPage is the variable that makes this program a process that shows the page.
@@ -61,7 +63,7 @@ func prices(c *rueidisson.Client, name string) *rmap.Map[int, price] {
 // page is what a process shows.
 type page struct {
 	order
-	near *rmap.Near[int, price]
+	near *nearcache.Cache[int, price]
 	seen [products]int // the version of each price that was seen last
 }
 
@@ -78,11 +80,11 @@ func (o *order) work(ctx context.Context, say *json.Encoder) error {
 		return err
 	}
 	defer c.Close(context.Background())
-	var opts []rmap.NearOption
+	var opts []nearcache.Option
 	if !o.Tracked {
-		opts = append(opts, rmap.WithAnnounced())
+		opts = append(opts, nearcache.WithAnnounced())
 	}
-	p := &page{order: *o, near: rmap.NewNear(rmap.NewLoading(prices(c, o.Name), o.load), opts...)}
+	p := &page{order: *o, near: nearcache.New(readthrough.New(prices(c, o.Name), o.load), opts...)}
 	defer p.near.Close()
 	for i := range p.seen {
 		p.seen[i] = -1

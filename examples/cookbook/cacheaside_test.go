@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
 type Product struct {
@@ -21,17 +22,17 @@ type Database interface {
 }
 
 // productCache reads products through a cache: one process loads a missing product, the others wait for it.
-func productCache(c *rueidisson.Client, db Database) *rmap.Loading[string, Product] {
+func productCache(c *rueidisson.Client, db Database) *readthrough.Map[string, Product] {
 	cache := rmap.NewCache[string, Product](c, "products", rmap.WithTTL(10*time.Minute))
-	return rmap.NewLoading(cache, db.Product,
-		rmap.WithTTLJitter(0.1),          // products that were loaded together expire apart
-		rmap.WithAbsentFor(time.Second),  // an id that does not exist is not looked up again and again
-		rmap.WithStaleOnError(time.Hour), // an outage of the database shows old products, not errors
+	return readthrough.New(cache, db.Product,
+		readthrough.WithTTLJitter(0.1),          // products that were loaded together expire apart
+		readthrough.WithAbsentFor(time.Second),  // an id that does not exist is not looked up again and again
+		readthrough.WithStaleOnError(time.Hour), // an outage of the database shows old products, not errors
 	)
 }
 
 // setPrice writes to the database first, and then removes the cached product.
-func setPrice(ctx context.Context, db Database, products *rmap.Loading[string, Product], id string, cents int64) error {
+func setPrice(ctx context.Context, db Database, products *readthrough.Map[string, Product], id string, cents int64) error {
 	if err := db.SetPrice(ctx, id, cents); err != nil {
 		return err
 	}

@@ -83,10 +83,15 @@ var layers = map[string]layer{
 	"internal/repo":                  testHelp,
 	"internal/sweep":                 shared,
 	"internal/testrun":               testHelp,
+	"rmap/internal/mapkinds":         testHelp,
+	"rmap/internal/maptest":          testHelp,
 }
 
 // family may share the types of the reentrant lock.
 var family = []string{"fairlock", "rwlock", "multilock", "redlock", "election"}
+
+// builtOnMaps are the packages whose maps stand on any map.
+var builtOnMaps = []string{"rmap/nearcache", "rmap/readthrough", "rmap/writethrough"}
 
 // may says which layers a layer may import.
 var may = map[layer][]layer{
@@ -143,6 +148,10 @@ func forbidden(from, to string) string {
 	case inner && above == adapter:
 		return "that is inside of another package"
 	case (from == "rmap" || from == "multimap") && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
+		return ""
+	case strings.HasPrefix(from, "rmap/") && (to == "rmap/internal/mapstore" || to == "rmap/internal/mapcache" || to == "lock"): // what all maps are made of
+		return ""
+	case slices.Contains(builtOnMaps, from) && to == "rmap": // which they are built on
 		return ""
 	case from == "election" && to == "fairlock": // which it is made of
 		return ""
@@ -321,6 +330,16 @@ func TestTheLayersForbid(t *testing.T) {
 		{"multimap", "internal/hashscan", true},
 		{"multimap", "rmap", false},
 		{"rmap", "multimap", false},
+		{"rmap", "rmap/nearcache", false},
+		{"rmap", "rmap/internal/mapstore", true},
+		{"rmap/nearcache", "rmap", true},
+		{"rmap/nearcache", "rmap/readthrough", false},
+		{"rmap/writethrough", "rmap/readthrough", false},
+		{"rmap/readthrough", "rmap/internal/mapstore", true},
+		{"rmap/readthrough", "fairlock", false},
+		{"rmap/internal/mapstore", "lock", true},
+		{"rmap/internal/mapstore", "rmap", false},
+		{"multimap", "rmap/internal/mapstore", false},
 		{"lock", "rmap", false},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},

@@ -1,0 +1,2 @@
+// Package mapkinds runs tests on every kind of map.
+package mapkinds

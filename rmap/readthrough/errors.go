@@ -1,0 +1,20 @@
+package readthrough
+
+import (
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
+)
+
+// What a program branches on. Errors of the map below are passed on as they are, see package rmap.
+var (
+	// ErrInvalidArgument says that an argument cannot be used: an option, or a map that cannot have what is asked for.
+	// Nothing was sent.
+	ErrInvalidArgument = core.ErrInvalidArgument
+
+	// ErrDecode says that what is in Redis is none of the map's type: another codec wrote it. It is wrapped by a
+	// *[codec.DecodeError], which has the bytes.
+	ErrDecode = codec.ErrDecode
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = core.ErrClosed
+)
