@@ -3,58 +3,12 @@ package queue
 import (
 	"sync/atomic"
 
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
-	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Bounds of an answer to a walk, or to a drain. It has one element at least.
-const (
-	firstPage  = 4 // elements, as nothing is known of their length
-	pageBytes  = 1 << 20
-	pageGrowth = 4
-
-	unknownBytes = pageBytes / 16
-)
-
-// pages is how much is asked for at a time: few elements first, and then as many as have
-// about a megabyte if they are like those before.
-type pages struct {
-	n     int64 // elements of the next answer
-	most  int64
-	bytes int64 // of the next answer, as far as it is known
-}
-
-func newPages(most int64) pages { return pages{n: min(firstPage, most), most: most} }
-
-// newTakes plans what is taken, one element first: what does not arrive in time is
-// gone, or left to a consumer that has not seen it.
-func newTakes(most int64) pages { return pages{n: 1, most: most} }
-
-// upTo returns p with an answer of n elements at most.
-func (p pages) upTo(n int64) pages {
-	if n < p.n {
-		p.n, p.bytes = n, p.bytes/p.n*n
-	}
-	return p
-}
-
-// saw takes the elements of an answer, of so many bytes, into account.
-func (p *pages) saw(elements int, bytes int64) {
-	p.n, p.bytes = min(p.most, pageGrowth*p.n), 0
-	if elements > 0 && bytes > 0 {
-		each := max(bytes/int64(elements), 1)
-		p.n = max(min(p.n, pageBytes/each), 1)
-		p.bytes = p.n * each
-	}
-}
-
-// expecting returns op for the next answer: a large one goes by a connection of its own.
-func (p pages) expecting(op send.Operation) send.Operation {
-	if p.bytes < pageBytes/4 {
-		return op
-	}
-	return send.Expect(op, max(p.bytes, pageBytes))
-}
+// unknownBytes is what an element counts for whose length is not known.
+const unknownBytes = paging.Bytes / 16
 
 // lengths remembers the longest element that a handle has seen of late. Its zero value
 // knows nothing.
@@ -96,20 +50,20 @@ func expected(bytes int64) int64 {
 
 // walks plans how elements are read, up to most at a time: few first, or as many as have about a
 // megabyte if they are as long as the longest of late.
-func (l *lengths) walks(most int64) pages {
+func (l *lengths) walks(most int64) paging.Plan {
 	if l.most() == 0 {
-		return newPages(most)
+		return paging.Walk(most)
 	}
 	return l.takes(most)
 }
 
 // takes plans how n elements are taken: one first, or as many as have about a megabyte if
 // they are as long as the longest of late.
-func (l *lengths) takes(n int64) pages {
-	p := newTakes(min(n, mostInOne))
+func (l *lengths) takes(n int64) paging.Plan {
+	p := paging.Takes(min(n, paging.Most))
 	if longest := l.most(); longest > 0 {
-		p.n = min(max(pageBytes/longest, 1), p.most)
-		p.bytes = longest * p.n
+		p.N = min(max(paging.Bytes/longest, 1), p.Most)
+		p.Bytes = longest * p.N
 	}
 	return p
 }

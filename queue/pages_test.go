@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
@@ -14,17 +15,17 @@ func TestPageBehindALongElementHasOneOfThem(t *testing.T) {
 	const long = 900_000
 	var seen lengths
 	seen.saw(poller.Item{Text: "short"})
-	p := seen.takes(mostInOne)
-	require.EqualValues(t, mostInOne, p.n)
-	require.EqualValues(t, 5*mostInOne, p.bytes)
-	items := make([]poller.Item, mostInOne)
+	p := seen.takes(paging.Most)
+	require.EqualValues(t, paging.Most, p.N)
+	require.EqualValues(t, 5*paging.Most, p.Bytes)
+	items := make([]poller.Item, paging.Most)
 	items[7].Text = string(make([]byte, long))
-	p.saw(len(items), seen.saw(items...))
-	require.EqualValues(t, 1, p.n)
-	require.EqualValues(t, long, p.bytes)
-	p.saw(0, 0)
-	require.EqualValues(t, pageGrowth, p.n)
-	require.Zero(t, p.bytes)
-	require.Equal(t, pages{n: 1, most: page, bytes: long}, seen.walks(page))
-	require.Equal(t, newPages(page), new(lengths).walks(page))
+	p.Saw(len(items), seen.saw(items...))
+	require.EqualValues(t, 1, p.N)
+	require.EqualValues(t, long, p.Bytes)
+	p.Saw(0, 0)
+	require.EqualValues(t, paging.Growth, p.N)
+	require.Zero(t, p.Bytes)
+	require.Equal(t, paging.Plan{N: 1, Most: page, Bytes: long}, seen.walks(page))
+	require.Equal(t, paging.Walk(page), new(lengths).walks(page))
 }

@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -13,11 +13,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
-
-var streamRedrive = scripts.Must(lua, "lua/stream_redrive.lua")
 
 // redriver is the consumer that has what comes again until one takes it over.
 const redriver = "rueidisson redrive"
@@ -64,9 +62,9 @@ type Message[K comparable, V any] struct {
 // outcome. One that the loop leaves without an outcome, by continue, break or return, is a
 // [Message.Nack].
 //
-//	for m, err := range orders.Group("billing").Messages(ctx, hostname, queue.WithMaxAttempts(5)) {
+//	for m, err := range orders.Group("billing").Messages(ctx, hostname, stream.WithMaxAttempts(5)) {
 //		switch {
-//		case errors.Is(err, queue.ErrDecode): // m has an ID and no fields
+//		case errors.Is(err, stream.ErrDecode): // m has an ID and no fields
 //			err = m.Bury(ctx, err)
 //		case errors.Is(err, rueidisson.ErrNotice):
 //			continue
@@ -123,7 +121,7 @@ func (g *Group[K, V]) give(ctx context.Context, c *consumption, it rueidis.XRang
 	delete(c.counts, it.ID)
 	var err error
 	m.Entry, err = g.s.entry(it)
-	g.s.h.e.TakenEntry(ctx, g.s.kind, g.s.key, it.ID)
+	g.s.h.e.TakenEntry(ctx, g.s.Kind, g.s.Key, it.ID)
 	if a := c.cfg.attempts; a > 0 && m.Attempt > a {
 		if err := m.Bury(context.WithoutCancel(ctx), attempts.ErrUnsettled); m.left(err) {
 			return yield(m, core.Notice(err)) // else it would come and go unseen for as long as that fails
@@ -144,7 +142,7 @@ func (m *Message[K, V]) left(err error) bool {
 	if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrClosed) {
 		return false
 	}
-	m.g.s.h.e.Logger.Warn("a message is left to its idle time", "name", m.g.s.key, "id", m.ID, "err", err)
+	m.g.s.h.e.Logger.Warn("a message is left to its idle time", "name", m.g.s.Key, "id", m.ID, "err", err)
 	return true
 }
 
@@ -161,7 +159,7 @@ func (c *consumption) count(entries []rueidis.XRangeSlice) (mine []rueidis.XRang
 	last := entries[len(entries)-1].ID
 	for from := entries[0].ID; ; {
 		some, err := pendings(c.h.e.Run(context.Background(), xpending, []string{c.post.key},
-			[]string{c.post.group, from, last, decimal(mostInOne), c.consumer}))
+			[]string{c.post.group, from, last, decimal(paging.Most), c.consumer}))
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +168,7 @@ func (c *consumption) count(entries []rueidis.XRangeSlice) (mine []rueidis.XRang
 				c.counts[p.ID] = p.Deliveries
 			}
 		}
-		if len(some) < mostInOne {
+		if len(some) < paging.Most {
 			break
 		}
 		from = "(" + some[len(some)-1].ID
@@ -227,7 +225,7 @@ func (m *Message[K, V]) settle(ctx context.Context, op string, cause error, idle
 		s, said := m.g.s, attempts.Lost
 		said, err = send.Writing(s.h.e.Sender, ctx, func() (attempts.Outcome, error) {
 			return attempts.Say(ctx, s.h.e, s.h.requests, attempts.Failure{
-				Name: s.key, Stream: s.key, Group: m.g.name, Consumer: m.c.consumer, ID: m.ID, Attempt: m.Attempt, Idle: idle, Cause: cause,
+				Name: s.Key, Stream: s.Key, Group: m.g.name, Consumer: m.c.consumer, ID: m.ID, Attempt: m.Attempt, Idle: idle, Cause: cause,
 			})
 		})
 		if err == nil && (said == attempts.Lost || said == attempts.Dropped) {
@@ -257,14 +255,14 @@ func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 			yield(Dead[K, V]{}, g.failed(op, err))
 			return
 		}
-		for it, err := range attempts.Walk(ctx, g.s.h.e, g.s.key, g.name) {
+		for it, err := range attempts.Walk(ctx, g.s.h.e, g.s.Key, g.name) {
 			if err != nil {
 				yield(Dead[K, V]{}, g.failed(op, err))
 				return
 			}
 			d := Dead[K, V]{Entry: Entry[K, V]{ID: it.ID}, Attempts: it.Attempts, Cause: it.Cause, Buried: it.Buried}
 			if it.Err != nil {
-				err = &codec.DecodeError{Name: g.s.name, Key: it.At, Cause: it.Err}
+				err = &codec.DecodeError{Name: g.s.Name, Key: it.At, Cause: it.Err}
 			} else {
 				d.Entry, err = g.s.entry(rueidis.XRangeSlice{ID: it.ID, FieldValues: it.Fields})
 			}
@@ -294,8 +292,8 @@ func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempts.Redriven, error) {
 	s := g.s
 	return send.Writing(s.h.e.Sender, ctx, func() (attempts.Redriven, error) {
-		return attempts.Redrive(ctx, s.h.e, s.h.requests, s.key, streamRedrive, []string{s.key, keys.StreamDead(s.key, g.name)},
-			g.name, at, decimal(mostEntries), redriver, keys.StreamReturned(s.key), s.h.e.Publish(), till)
+		return attempts.Redrive(ctx, s.h.e, s.h.requests, s.Key, redriveScript, []string{s.Key, keys.StreamDead(s.Key, g.name)},
+			g.name, at, decimal(mostEntries), redriver, keys.StreamReturned(s.Key), s.h.e.Publish(), till)
 	})
 }
 
@@ -303,7 +301,7 @@ func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempt
 // share of UNLINK. Errors: as [Group.Create].
 func (g *Group[K, V]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = g.usable(ctx); err == nil {
-		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.h.requests, g.s.key, g.name)
+		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.h.requests, g.s.Key, g.name)
 	}
 	return purged, g.failed("purge what was put aside of", err)
 }

@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Group is a group of consumers of a stream, who share its entries: each goes to one
@@ -41,12 +42,12 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 		err = checkID(from, "")
 	}
 	if err == nil {
-		created, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
+		created, err = whole.Write(ctx, &g.s.Object, func(got send.Answer, err error) (bool, error) {
 			if err != nil && strings.Contains(err.Error(), "BUSYGROUP") {
 				return false, nil
 			}
 			return err == nil, err
-		}, xcreate, []string{g.s.key}, g.name, from, "MKSTREAM")
+		}, xcreate, []string{g.s.Key}, g.name, from, "MKSTREAM")
 	}
 	return created, g.failed("make", err)
 }
@@ -55,12 +56,12 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 // Errors: as [Group.Create]. Source: RStream.removeGroup.
 func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
-		there, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
+		there, err = whole.Write(ctx, &g.s.Object, func(got send.Answer, err error) (bool, error) {
 			if err != nil && strings.Contains(err.Error(), "requires the key to exist") {
 				return false, nil
 			}
 			return send.Yes(got, err)
-		}, xdestroy, []string{g.s.key}, g.name)
+		}, xdestroy, []string{g.s.Key}, g.name)
 	}
 	return there, g.failed("destroy", err)
 }
@@ -85,6 +86,9 @@ type Pending struct {
 	Deliveries int64         // how often it was
 }
 
+// mostPending is how many pending entries are listed at a time.
+const mostPending = 1000
+
 // Pending walks the entries that are pending, in their order, 1,000 at a time. An
 // error ends it.
 //
@@ -96,7 +100,7 @@ func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 			err := g.usable(ctx)
 			var some []Pending
 			if err == nil {
-				some, err = read(ctx, &g.s.base, pendings, xpending, g.name, from, "+", decimal(page))
+				some, err = whole.Read(ctx, &g.s.Object, pendings, xpending, g.name, from, "+", decimal(mostPending))
 			}
 			if err != nil {
 				yield(Pending{}, g.failed("list what is pending of", err))
@@ -107,7 +111,7 @@ func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 					return
 				}
 			}
-			if len(some) < page {
+			if len(some) < mostPending {
 				return
 			}
 			from = "(" + some[len(some)-1].ID
@@ -156,7 +160,7 @@ func (g *Group[K, V]) usable(ctx context.Context) error {
 	if g.bad != nil {
 		return g.bad
 	}
-	return g.s.usable(ctx)
+	return g.s.Usable(ctx)
 }
 
 // failed names the group, too.
@@ -167,5 +171,5 @@ func (g *Group[K, V]) failed(op string, err error) error {
 	if text := err.Error(); strings.Contains(text, "NOGROUP") || strings.Contains(text, "no such key") {
 		err = fmt.Errorf("%w: %w", ErrNoGroup, err)
 	}
-	return g.s.failed(fmt.Sprintf("%s group %q of", op, g.name), err)
+	return g.s.Failed(fmt.Sprintf("%s group %q of", op, g.name), err)
 }

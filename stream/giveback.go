@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -9,14 +9,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
-	"github.com/rueidisson/rueidisson/internal/scripts"
-)
-
-var (
-	streamReturn = scripts.Must(lua, "lua/stream_return.lua")
-	// askOnce is xpending for somebody who is leaving, and waits for one send only.
-	askOnce = scripts.NewCommand("XPENDING", scripts.Unsafe)
 )
 
 // mostReturned bounds the entries of one call of the script.
@@ -37,7 +31,7 @@ func (c *consumption) giveBack() {
 	c.h.e.During(func() {
 		for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
 			args := append([]string{c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
-			if _, err := c.h.e.Run(context.Background(), streamReturn, []string{c.post.key}, args); err != nil {
+			if _, err := c.h.e.Run(context.Background(), returnScript, []string{c.post.key}, args); err != nil {
 				return
 			}
 		}
@@ -87,7 +81,7 @@ func (c *consumption) leave() {
 func (c *consumption) mine(left []rueidis.XRangeSlice) (counted []string) {
 	since := time.Since(c.came)
 	pending, err := pendings(c.h.e.Run(context.Background(), askOnce, []string{c.post.key},
-		[]string{c.post.group, left[0].ID, left[len(left)-1].ID, decimal(mostInOne), c.consumer}))
+		[]string{c.post.group, left[0].ID, left[len(left)-1].ID, decimal(paging.Most), c.consumer}))
 	if err != nil {
 		return nil
 	}

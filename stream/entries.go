@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -12,30 +12,17 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
-)
-
-var (
-	xadd       = scripts.NewCommand("XADD", scripts.Once)
-	xdel       = scripts.NewCommand("XDEL", scripts.Once)
-	xtrim      = scripts.NewCommand("XTRIM", scripts.Unsafe)
-	xrange     = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
-	xrevrange  = send.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), send.Sizing{})
-	xack       = scripts.NewCommand("XACK", scripts.Once)
-	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
-	xreadgroup = send.ReadGroup
-	xautoclaim = send.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), send.Sizing{Writes: true})
-	xgroups    = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
-	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)
-	xdestroy   = scripts.NewCommand("XGROUP DESTROY", scripts.Unsafe)
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption) (id string, err error) {
 	cfg, err := object.Options(addConfig{id: "*"}, opts, AddOption.applyAdd)
 	var words []string
 	if err == nil {
-		err = s.usable(ctx)
+		err = s.Usable(ctx)
 	}
 	if err == nil {
 		words, err = s.words(fields)
@@ -45,13 +32,15 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 		if cfg.most > 0 {
 			how = []string{"MAXLEN", "~", decimal(cfg.most)}
 		}
-		id, err = write(ctx, &s.base, func(got send.Answer, err error) (string, error) {
+		id, err = whole.Write(ctx, &s.Object, func(got send.Answer, err error) (string, error) {
 			text, _, err := send.Text(got, err)
 			return text, err
-		}, xadd, []string{s.key}, slices.Concat(how, []string{cfg.id}, words)...)
-		s.offered(ctx, 1, err)
+		}, xadd, []string{s.Key}, slices.Concat(how, []string{cfg.id}, words)...)
+		if err == nil {
+			s.h.e.Offered(ctx, s.Kind, s.Key, 1)
+		}
 	}
-	return id, s.failed("add to", err)
+	return id, s.Failed("add to", err)
 }
 
 // words returns fields and values, in the order of the bytes of the fields.
@@ -61,18 +50,15 @@ func (s *stream[K, V]) words(fields map[K]V) ([]string, error) {
 	}
 	pairs := make([][2]string, 0, len(fields))
 	for k, v := range fields {
-		name, err := codec.Encode(s.fields, k)
+		field, err := s.codecs.Key(k)
+		var value string
 		if err == nil {
-			err = s.h.e.Fits(len(name))
+			value, err = s.codecs.Value(v)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("field: %w", err)
-		}
-		texts, err := s.encode(v)
 		if err != nil {
 			return nil, err
 		}
-		pairs = append(pairs, [2]string{name, texts[0]})
+		pairs = append(pairs, [2]string{field, value})
 	}
 	slices.SortFunc(pairs, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	words := make([]string, 0, 2*len(pairs))
@@ -86,14 +72,14 @@ func (s *stream[K, V]) words(fields map[K]V) ([]string, error) {
 func (s *stream[K, V]) entry(it rueidis.XRangeSlice) (Entry[K, V], error) {
 	e := Entry[K, V]{ID: it.ID, Fields: make(map[K]V, len(it.FieldValues))}
 	for _, f := range it.FieldValues {
-		k, err := codec.Decode(s.fields, f.Field)
+		k, err := codec.Decode(s.codecs.Keys, f.Field)
 		bad := f.Field
 		if err == nil {
 			bad = f.Value
-			e.Fields[k], err = codec.Decode(s.codec, f.Value)
+			e.Fields[k], err = codec.Decode(s.codecs.Values, f.Value)
 		}
 		if err != nil {
-			return Entry[K, V]{ID: it.ID}, &codec.DecodeError{Name: s.name, Key: it.ID, Bytes: []byte(bad), Cause: err}
+			return Entry[K, V]{ID: it.ID}, s.codecs.Undecoded(it.ID, bad, err)
 		}
 	}
 	return e, nil
@@ -104,23 +90,23 @@ const mostEntries = 100
 
 func (s *stream[K, V]) walk(ctx context.Context, by send.Operation, from, to string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		p := newPages(mostEntries)
+		p := paging.Walk(mostEntries)
 		for at := from; ; {
-			n := p.n
-			entries, err := s.window(ctx, p.expecting(by), at, to, n)
+			n := p.N
+			entries, err := s.window(ctx, p.Expect(by), at, to, n)
 			if err != nil {
-				yield(Entry[K, V]{}, s.failed("walk", err))
+				yield(Entry[K, V]{}, s.Failed("walk", err))
 				return
 			}
 			for _, it := range entries {
-				if e, err := s.entry(it); !yield(e, core.Notice(s.failed("walk", err))) {
+				if e, err := s.entry(it); !yield(e, core.Notice(s.Failed("walk", err))) {
 					return
 				}
 			}
 			if int64(len(entries)) < n {
 				return
 			}
-			p.saw(len(entries), bytesOf(entries))
+			p.Saw(len(entries), bytesOf(entries))
 			at = "(" + entries[len(entries)-1].ID
 		}
 	}
@@ -137,7 +123,7 @@ func bytesOf(entries []rueidis.XRangeSlice) (bytes int64) {
 }
 
 func (s *stream[K, V]) window(ctx context.Context, by send.Operation, from, to string, n int64) ([]rueidis.XRangeSlice, error) {
-	err := s.usable(ctx)
+	err := s.Usable(ctx)
 	for _, id := range []string{strings.TrimPrefix(from, "("), to} {
 		if err == nil && id != "-" && id != "+" {
 			err = checkID(id, "")
@@ -146,7 +132,7 @@ func (s *stream[K, V]) window(ctx context.Context, by send.Operation, from, to s
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, &s.base, entries, by, from, to, "COUNT", decimal(n))
+	return whole.Read(ctx, &s.Object, entries, by, from, to, "COUNT", decimal(n))
 }
 
 // entries returns an answer that is entries.
@@ -162,36 +148,36 @@ func (s *stream[K, V]) trim(ctx context.Context, n int64) (dropped int64, err er
 		err = fmt.Errorf("%w: a length of %d", ErrInvalidArgument, n)
 	}
 	if err == nil {
-		err = s.usable(ctx)
+		err = s.Usable(ctx)
 	}
 	if err == nil {
-		dropped, err = write(ctx, &s.base, send.Number, xtrim, []string{s.key}, "MAXLEN", "=", decimal(n))
+		dropped, err = whole.Write(ctx, &s.Object, send.Number, xtrim, []string{s.Key}, "MAXLEN", "=", decimal(n))
 	}
-	return dropped, s.failed("trim", err)
+	return dropped, s.Failed("trim", err)
 }
 
 func (s *stream[K, V]) trimBefore(ctx context.Context, id string) (dropped int64, err error) {
-	if err = s.usable(ctx); err == nil {
+	if err = s.Usable(ctx); err == nil {
 		err = checkID(id, "")
 	}
 	if err == nil {
-		dropped, err = write(ctx, &s.base, send.Number, xtrim, []string{s.key}, "MINID", "=", id)
+		dropped, err = whole.Write(ctx, &s.Object, send.Number, xtrim, []string{s.Key}, "MINID", "=", id)
 	}
-	return dropped, s.failed("trim", err)
+	return dropped, s.Failed("trim", err)
 }
 
 // settle sends a command about entries, in as many parts as it takes.
 func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, ids []string) (n int64, err error) {
-	err = s.usable(ctx)
+	err = s.Usable(ctx)
 	for _, id := range ids {
 		if err == nil {
 			err = checkID(id, "")
 		}
 	}
-	for some := range slices.Chunk(ids, mostInOne) {
+	for some := range slices.Chunk(ids, paging.Most) {
 		if err == nil {
 			var did int64
-			did, err = write(ctx, &s.base, send.Number, by, []string{s.key}, slices.Concat(before, some)...)
+			did, err = whole.Write(ctx, &s.Object, send.Number, by, []string{s.Key}, slices.Concat(before, some)...)
 			n += did
 		}
 	}

@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func quick(int64) time.Duration { return 5 * time.Millisecond }
 // dropDead deletes what a group has put aside when the test ends.
 func dropDead(t testing.TB, raw rueidis.Client, s *Stream[string, string]) {
 	t.Cleanup(func() {
-		raw.Do(context.Background(), raw.B().Del().Key(keys.StreamDead(s.q.key, "g")).Build())
+		raw.Do(context.Background(), raw.B().Del().Key(keys.StreamDead(s.q.Key, "g")).Build())
 	})
 }
 
@@ -101,7 +101,7 @@ func TestGroupMessageThatDoesNotDecode(t *testing.T) {
 		dropDead(t, raw, s)
 		id := add(t, s, "no number")
 		add(t, s, "7")
-		g := NewStream[string, int](engineOn(t, raw), s.Name(), WithCodec(codec.JSON)).Group("g")
+		g := New[string, int](engineOn(t, raw), s.Name(), WithCodec(codec.JSON)).Group("g")
 		n := 0
 		for m, err := range g.Messages(within(t), "c") {
 			if n++; n == 1 {
@@ -162,7 +162,7 @@ func TestGroupEntriesThatAreGivenBackReachThoseWhoWait(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		s := texted(t, raw)
 		made(t, s)
-		other := NewStream[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
+		other := New[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
 		long := WithIdle(20 * time.Minute) // in half of which they would be found
 		got := make(chan string, 10)
 		ctx, cancel := context.WithCancel(within(t))
@@ -184,16 +184,16 @@ func TestGroupEntriesThatAreGivenBackReachThoseWhoWait(t *testing.T) {
 		})
 		add(t, s, "first")
 		require.Equal(t, "first", redistest.Done(t, got))
-		redistest.Eventually(t, func() bool { return other.s.h.poller.Waiting(other.s.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return other.s.h.poller.Waiting(other.s.h.tips.Kind, s.q.Key) }, soon, time.Millisecond)
 		// By one command: they are given to the consumer before the other is told of them.
 		var ids []string
 		for range 5 {
 			got, err := raw.Do(t.Context(), raw.B().Eval().Script(`redis.call('xadd', KEYS[1], '*', 'v', 'back')
-return redis.call('xreadgroup', 'GROUP', 'g', 'one', 'STREAMS', KEYS[1], '>')[1][2][1][1]`).Numkeys(1).Key(s.q.key).Build()).ToString()
+return redis.call('xreadgroup', 'GROUP', 'g', 'one', 'STREAMS', KEYS[1], '>')[1][2][1][1]`).Numkeys(1).Key(s.q.Key).Build()).ToString()
 			require.NoError(t, err)
 			ids = append(ids, got)
 		}
-		c := &consumption{h: s.q.h, post: post{s.q.key, "g"}, consumer: "one", cfg: consumeConfig{idle: 20 * time.Minute}, read: time.Now(), came: time.Now()}
+		c := &consumption{h: s.q.h, post: post{s.q.Key, "g"}, consumer: "one", cfg: consumeConfig{idle: 20 * time.Minute}, read: time.Now(), came: time.Now()}
 		for _, id := range ids {
 			c.batch = append(c.batch, rueidis.XRangeSlice{ID: id})
 		}
@@ -312,7 +312,7 @@ func TestStreamIsReadFromATimeOnWithoutAGroup(t *testing.T) {
 		require.Equal(t, "1500-0 1", redistest.Done(t, got))
 		require.Equal(t, "1500-0 2", redistest.Done(t, got))
 		read("5000") // which nothing is yet
-		redistest.Eventually(t, func() bool { return s.q.h.poller.InLine(s.q.h.tips.Kind, s.q.key) == 2 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return s.q.h.poller.InLine(s.q.h.tips.Kind, s.q.Key) == 2 }, soon, time.Millisecond)
 		_, err := s.Add(t.Context(), map[string]string{"v": "3"}, WithID("4000-0"))
 		require.NoError(t, err)
 		require.Equal(t, "1500-0 3", redistest.Done(t, got))
@@ -407,7 +407,7 @@ func TestGroupMessageComesAgainToALoopBehindOneThatWaits(t *testing.T) {
 					assert.ErrorIs(t, err, context.Canceled)
 				}
 			})
-			redistest.Eventually(t, func() bool { return g.s.h.poller.Waiting(g.s.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return g.s.h.poller.Waiting(g.s.h.tips.Kind, s.q.Key) }, soon, time.Millisecond)
 			require.NoError(t, m.Nack(t.Context(), nil))
 		}
 	})
@@ -421,8 +421,8 @@ func TestGroupMessageWhoseLastAttemptHadNoOutcomeIsPutAside(t *testing.T) {
 		g := made(t, s)
 		dropDead(t, raw, s)
 		bad := add(t, s, "bad")
-		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.key, ">")
-		redistest.Do(t, raw, "XCLAIM", s.q.key, "g", "dead", "0", bad, "IDLE", "3600000", "RETRYCOUNT", "2", "JUSTID")
+		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.Key, ">")
+		redistest.Do(t, raw, "XCLAIM", s.q.Key, "g", "dead", "0", bad, "IDLE", "3600000", "RETRYCOUNT", "2", "JUSTID")
 		add(t, s, "good")
 		for m, err := range g.Messages(within(t), "c", WithIdle(time.Minute), WithMaxAttempts(2)) {
 			require.NoError(t, err)
@@ -445,8 +445,8 @@ func TestGroupMessageWhoseAttemptsAreNotKnownIsNotYielded(t *testing.T) {
 	s := texted(t, raw)
 	g := made(t, s)
 	id := add(t, s, "a")
-	redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.key, ">")
-	redistest.Do(t, raw, "XCLAIM", s.q.key, "g", "dead", "0", id, "IDLE", "3600000", "JUSTID")
+	redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.Key, ">")
+	redistest.Do(t, raw, "XCLAIM", s.q.Key, "g", "dead", "0", id, "IDLE", "3600000", "JUSTID")
 	c, err := g.consumption(t.Context(), "c", []ConsumeOption{WithIdle(time.Minute)})
 	require.NoError(t, err)
 	c.counts, c.size = map[string]int64{}, 1
@@ -466,7 +466,7 @@ func TestGroupMessageIsPutAsideThoughTheReplyIsLost(t *testing.T) {
 	s := texted(t, raw)
 	made(t, s)
 	dropDead(t, raw, s)
-	g := NewStream[string, string](engineOn(t, client, shortSends), s.Name(), WithCodec(codec.Text)).Group("g")
+	g := New[string, string](engineOn(t, client, shortSends), s.Name(), WithCodec(codec.Text)).Group("g")
 	for _, how := range []func(m *Message[string, string]) error{
 		func(m *Message[string, string]) error { return m.Bury(t.Context(), nil) },
 		func(m *Message[string, string]) error { return m.Nack(t.Context(), nil) }, // which was the last

@@ -1,4 +1,4 @@
--- stream_remove_consumer.lua: remove a consumer of a group that has no entries.
+-- remove_consumer.lua: remove a consumer of a group that has no entries.
 --
 -- KEYS[1]  stream
 -- ARGV[1]  group

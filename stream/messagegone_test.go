@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestGroupRedriveEnds(t *testing.T) {
 		id := add(t, s, "a")
 		bury := func(n int) {
 			for range n {
-				redistest.Do(t, raw, "XADD", keys.StreamDead(g.s.key, "g"), "*", "g", id, "n", "1", "c", "", "=v", "a")
+				redistest.Do(t, raw, "XADD", keys.StreamDead(g.s.Key, "g"), "*", "g", id, "n", "1", "c", "", "=v", "a")
 			}
 		}
 		bury(mostEntries + 3)
@@ -77,8 +77,8 @@ func TestGroupRedriveCountsOnce(t *testing.T) {
 	s := texted(t, raw)
 	made(t, s)
 	dropDead(t, raw, s)
-	g := NewStream[string, string](engineOn(t, client), s.Name(), WithCodec(codec.Text)).Group("g")
-	of, id := keys.StreamDead(s.q.key, "g"), add(t, s, "a")
+	g := New[string, string](engineOn(t, client), s.Name(), WithCodec(codec.Text)).Group("g")
+	of, id := keys.StreamDead(s.q.Key, "g"), add(t, s, "a")
 	for what, do := range map[string]func(context.Context) (int64, error){"redrive": g.Redrive, "purge": g.PurgeDead} {
 		for range 3 {
 			redistest.Do(t, raw, "XADD", of, "*", "g", id, "n", "1", "c", "", "=v", "a")

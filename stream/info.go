@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -8,17 +8,12 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
-var (
-	xinfo  = scripts.NewCommand("XINFO STREAM", scripts.Safe)
-	xsetid = scripts.NewCommand("XSETID", scripts.Safe)
-)
-
-// StreamInfo is a stream, as the server knows it.
-type StreamInfo struct {
+// Info is a stream, as the server knows it.
+type Info struct {
 	Length int64  // entries
 	Added  int64  // entries that were ever added, also such as are gone
 	LastID string // of the last entry that was added, also if it is gone
@@ -30,14 +25,14 @@ type StreamInfo struct {
 // Info returns what the server knows of the stream. All of it is zero if there is none.
 //
 // Cost: one command. Errors: as [Stream.Len]. Source: RStream.getInfo.
-func (s *Stream[K, V]) Info(ctx context.Context) (info StreamInfo, err error) {
-	if err = s.q.usable(ctx); err == nil {
-		info, err = read(ctx, &s.q.base, infoOf, xinfo)
+func (s *Stream[K, V]) Info(ctx context.Context) (info Info, err error) {
+	if err = s.q.Usable(ctx); err == nil {
+		info, err = whole.Read(ctx, &s.q.Object, infoOf, xinfo)
 	}
-	return info, s.q.failed("look at", err)
+	return info, s.q.Failed("look at", err)
 }
 
-func infoOf(got send.Answer, err error) (info StreamInfo, _ error) {
+func infoOf(got send.Answer, err error) (info Info, _ error) {
 	if noSuchKey(err) {
 		return info, nil
 	}
@@ -82,10 +77,10 @@ type GroupInfo struct {
 //
 // Cost: one command. Errors: as [Stream.Len]. Source: RStream.listGroups.
 func (s *Stream[K, V]) Groups(ctx context.Context) (all []GroupInfo, err error) {
-	if err = s.q.usable(ctx); err == nil {
-		all, err = read(ctx, &s.q.base, groupsOf, xgroups)
+	if err = s.q.Usable(ctx); err == nil {
+		all, err = whole.Read(ctx, &s.q.Object, groupsOf, xgroups)
 	}
-	return all, s.q.failed("list groups of", err)
+	return all, s.q.Failed("list groups of", err)
 }
 
 func groupsOf(got send.Answer, err error) ([]GroupInfo, error) {
@@ -123,7 +118,7 @@ func groupsOf(got send.Answer, err error) ([]GroupInfo, error) {
 // Cost: one command, and where the server does not know it, one for each 100 entries. Errors: as [Stream.Len].
 func (g *Group[K, V]) Lag(ctx context.Context) (n int64, err error) {
 	if err = g.usable(ctx); err == nil {
-		n, err = attempts.Lag(ctx, g.s.h.e, g.s.key, g.name)
+		n, err = attempts.Lag(ctx, g.s.h.e, g.s.Key, g.name)
 	}
 	return n, g.failed("look at", err)
 }
@@ -133,11 +128,11 @@ func (g *Group[K, V]) Lag(ctx context.Context) (n int64, err error) {
 //
 // Cost: one command. Errors: as [Stream.Add]; Redis' for an ID that is too small.
 func (s *Stream[K, V]) SetID(ctx context.Context, id string) (err error) {
-	if err = s.q.usable(ctx); err == nil {
+	if err = s.q.Usable(ctx); err == nil {
 		err = checkID(id, "")
 	}
 	if err == nil {
-		_, err = write(ctx, &s.q.base, func(_ send.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.key}, id)
+		_, err = whole.Write(ctx, &s.q.Object, func(_ send.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.Key}, id)
 	}
-	return s.q.failed("number", err)
+	return s.q.Failed("number", err)
 }

@@ -1,4 +1,4 @@
--- stream_redrive.lua: have entries that were put aside come to their group again.
+-- redrive.lua: have entries that were put aside come to their group again.
 --
 -- Include: done.lua
 -- KEYS[1]  stream

@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -11,11 +11,14 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
+	"github.com/rueidisson/rueidisson/internal/blocked"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // A ConsumeOption changes one [Group.Consume].
@@ -49,8 +52,8 @@ func WithIdle(d time.Duration) ConsumeOption {
 // to 16. Of large entries about 1 MB is read at once. The first answer has one entry.
 func WithBatch(n int) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
-		if c.batch = int64(n); n < 1 || n > mostInOne {
-			return fmt.Errorf("%w: a batch of %d: from 1 to %d", ErrInvalidArgument, n, mostInOne)
+		if c.batch = int64(n); n < 1 || n > paging.Most {
+			return fmt.Errorf("%w: a batch of %d: from 1 to %d", ErrInvalidArgument, n, paging.Most)
 		}
 		return nil
 	})
@@ -88,7 +91,7 @@ func WithBatch(n int) ConsumeOption {
 // last. Consume waits for a silent server for a watchdog timeout.
 //
 // All waiting consumers of a process, whatever their streams and groups, share one
-// connection for each server; on a cluster, see [Queue.Take]. One consumer of a group looks
+// connection for each server; see the package comment. One consumer of a group looks
 // for entries at a time, and the next when that one has some.
 //
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one in half of the idle time; one for
@@ -108,7 +111,7 @@ func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...Cons
 				yield(Entry[K, V]{}, g.failed("consume", err))
 				return
 			}
-			g.s.h.e.TakenEntry(ctx, g.s.kind, g.s.key, it.ID)
+			g.s.h.e.TakenEntry(ctx, g.s.Kind, g.s.Key, it.ID)
 			e, err := g.s.entry(it)
 			if !yield(e, core.Notice(g.failed("consume", err))) {
 				return
@@ -128,11 +131,8 @@ func (g *Group[K, V]) consumption(ctx context.Context, consumer string, opts []C
 	if consumer == "" {
 		return nil, fmt.Errorf("%w: empty name of a consumer", ErrInvalidArgument)
 	}
-	return &consumption{h: g.s.h, post: post{g.s.key, g.name}, consumer: consumer, cfg: cfg, pages: newTakes(max(cfg.batch, mostBatch)), from: "0-0"}, nil
+	return &consumption{h: g.s.h, post: post{g.s.Key, g.name}, consumer: consumer, cfg: cfg, pages: paging.Takes(max(cfg.batch, mostBatch)), from: "0-0"}, nil
 }
-
-// post is a group of a stream.
-type post struct{ key, group string }
 
 // consumption is one loop over entries.
 type consumption struct {
@@ -141,7 +141,7 @@ type consumption struct {
 	consumer string
 	cfg      consumeConfig
 
-	pages   pages                 // how many are asked for
+	pages   paging.Plan           // how many are asked for
 	batch   []rueidis.XRangeSlice // that were read and not yielded
 	size    int64                 // how many are read at once
 	got     int                   // so many were in the last batch
@@ -231,7 +231,7 @@ func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 // bears pauses after an error that may pass. It returns false after one that does not, or
 // that has lasted for too long.
 func (c *consumption) bears(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !waitable(err) {
+	if ctx.Err() != nil || !blocked.Passes(err) {
 		return false
 	}
 	now := time.Now()
@@ -257,16 +257,16 @@ func (c *consumption) look() ([]rueidis.XRangeSlice, error) {
 	return c.ask(func(got send.Answer) ([]rueidis.XRangeSlice, error) {
 		all, err := got.AsXReadSlices()
 		return all[c.post.key], err
-	}, c.pages.expecting(xreadgroup), []string{c.post.key}, c.post.group, c.consumer, decimal(min(c.size, c.pages.n)))
+	}, c.pages.Expect(xreadgroup), []string{c.post.key}, c.post.group, c.consumer, decimal(min(c.size, c.pages.N)))
 }
 
 // claim takes over what somebody was given and has not acknowledged.
 func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
-	c.claims = max(c.claims, min(c.size, c.pages.n))
+	c.claims = max(c.claims, min(c.size, c.pages.N))
 	most, owed := c.claims, c.pages
-	owed.bytes = max(owed.bytes, c.owed)
-	if c.pages.bytes > 0 { // else few would be looked at where nothing is idle
-		most = min(most, c.pages.n)
+	owed.Bytes = max(owed.Bytes, c.owed)
+	if c.pages.Bytes > 0 { // else few would be looked at where nothing is idle
+		most = min(most, c.pages.N)
 	}
 	got, err := c.ask(func(got send.Answer) ([]rueidis.XRangeSlice, error) {
 		parts, err := got.ToArray()
@@ -281,7 +281,7 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 			return c.count(entries) // after an error they come again, with their attempts
 		}
 		return entries, err
-	}, owed.expecting(xautoclaim), []string{c.post.key}, c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.from, "COUNT", decimal(most))
+	}, owed.Expect(xautoclaim), []string{c.post.key}, c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.from, "COUNT", decimal(most))
 	if c.claims = min(2*c.claims, max(c.size, mostBatch)); len(got) > 0 { // pages in which nothing is idle are passed quickly
 		c.claims = c.size
 	}
@@ -300,7 +300,7 @@ func (c *consumption) ask(as func(send.Answer) ([]rueidis.XRangeSlice, error), o
 	during := c.h.e.During(func() {
 		var answer send.Answer
 		if answer, err = c.h.e.Run(context.Background(), op, on, args); answer.Replayed || errors.Is(err, ErrOutcomeUnknown) {
-			c.owed = min(max(pageGrowth*c.owed, pageBytes), mostOwed)
+			c.owed = min(max(paging.Growth*c.owed, paging.Bytes), mostOwed)
 		}
 		if err == nil && !answer.Nil {
 			got, err = as(answer)
@@ -311,7 +311,7 @@ func (c *consumption) ask(as func(send.Answer) ([]rueidis.XRangeSlice, error), o
 		return nil, ErrClosed
 	}
 	if len(got) > 0 {
-		c.pages.saw(len(got), bytesOf(got))
+		c.pages.Saw(len(got), bytesOf(got))
 	}
 	return got, err
 }
@@ -332,7 +332,7 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	due := time.NewTimer(c.dues.Left())
 	defer due.Stop()
 	select {
-	case d.first <- struct{}{}:
+	case d.First <- struct{}{}:
 	case <-due.C:
 		return nil, nil
 	case <-ctx.Done():
@@ -340,8 +340,8 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	case <-c.h.e.Closing():
 		return nil, nil
 	}
-	defer func() { <-d.first }()
-	if err := d.word.GivenUp(c.h.e.Sender, since); err != nil {
+	defer func() { <-d.First }()
+	if err := d.Outage.GivenUp(c.h.e.Sender, since); err != nil {
 		c.silence = borne
 		return nil, err
 	}
@@ -350,12 +350,12 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 		err = ErrNoGroup
 	}
 	if err != nil {
-		if lasted, _ := d.word.Failed(c.h.e.Sender, err); lasted > c.h.e.WatchdogTimeout {
+		if lasted, _ := d.Outage.Failed(c.h.e.Sender, err); lasted > c.h.e.WatchdogTimeout {
 			c.silence = borne
 		}
 		return nil, err
 	}
-	d.word.Answered()
+	d.Outage.Answered()
 	tips := c.h.tips
 	if tips.Enter(c.post.key, last) {
 		c.h.poller.Tell(tips.Kind, c.post.key)
@@ -377,7 +377,7 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 // borne marks an outage that another waiter has borne already: it began long ago.
 var borne = time.Unix(1, 0)
 
-func (c *consumption) await(ctx context.Context, d *door, place poller.Place) error {
+func (c *consumption) await(ctx context.Context, d *wait.Door, place poller.Place) error {
 	left := max(min(c.cfg.idle/2-time.Since(c.claimed), mostWait, c.dues.Left()), time.Millisecond)
 	waiting, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
@@ -387,7 +387,7 @@ func (c *consumption) await(ctx context.Context, d *door, place poller.Place) er
 	}
 	c.silence = borne
 	if send.Transient(got.Err) {
-		d.word.GaveUp(c.h.e.Sender, got.Err)
+		d.Outage.GaveUp(c.h.e.Sender, got.Err)
 	}
 	return got.Err
 }

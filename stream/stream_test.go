@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // texted is a stream of texts.
 func texted(t testing.TB, raw rueidis.Client, change ...func(*core.Config)) *Stream[string, string] {
 	t.Helper()
-	return NewStream[string, string](engineOn(t, raw, change...), named(t, raw), WithCodec(codec.Text))
+	return New[string, string](engineOn(t, raw, change...), named(t, raw), WithCodec(codec.Text))
 }
 
 // add appends an entry of one field.
@@ -261,7 +261,7 @@ func TestALateCopyTakesNothingFromWhoHasIt(t *testing.T) {
 	for _, other := range []string{"another", "the same"} {
 		t.Run(other, func(t *testing.T) {
 			client, proxy := through(t, server)
-			s := NewStream[string, string](engineOn(t, client, shortSends), named(t, raw), WithCodec(codec.Text))
+			s := New[string, string](engineOn(t, client, shortSends), named(t, raw), WithCodec(codec.Text))
 			g := made(t, s)
 			for i := range 5 {
 				add(t, s, decimal(int64(i)))
@@ -276,10 +276,10 @@ func TestALateCopyTakesNothingFromWhoHasIt(t *testing.T) {
 				}
 			}
 			leave() // by which the server has the script
-			late := proxy.HoldRequest(redistest.MatchScript(streamReturn.Body()))
+			late := proxy.HoldRequest(redistest.MatchScript(returnScript.Body()))
 			leave()
 			late.Await(t)
-			live := NewStream[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
+			live := New[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
 			seen := map[string]bool{}
 			for e, err := range live.Consume(within(t), other, WithIdle(10*time.Millisecond), WithBatch(1)) {
 				require.NoError(t, err)
@@ -303,7 +303,7 @@ func TestWhoLeavesASilentServerAsksOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
-	s := NewStream[string, string](engineOn(t, client, shortSends), named(t, server.Client(t)), WithCodec(codec.Text))
+	s := New[string, string](engineOn(t, client, shortSends), named(t, server.Client(t)), WithCodec(codec.Text))
 	g := made(t, s)
 	for _, v := range []string{"a", "b", "c"} {
 		add(t, s, v)
@@ -327,7 +327,7 @@ func TestManyAreGivenBackInParts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
-	s := NewStream[string, string](engineOn(t, client), named(t, server.Client(t)), WithCodec(codec.Text))
+	s := New[string, string](engineOn(t, client), named(t, server.Client(t)), WithCodec(codec.Text))
 	g := made(t, s)
 	const small, n = 1 + 4 + 16 + 64 + 256, 2*mostReturned + 50 // answers grow as it is seen that entries are short
 	for i := range small + n {
@@ -343,7 +343,7 @@ func TestManyAreGivenBackInParts(t *testing.T) {
 		require.NoError(t, err)
 	}
 	calls := 0
-	back := redistest.MatchScript(streamReturn.Body())
+	back := redistest.MatchScript(returnScript.Body())
 	for _, cmd := range proxy.Log() {
 		if back(cmd) {
 			calls++
@@ -391,7 +391,7 @@ func TestEntriesThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		s := texted(t, raw)
-		numbers := NewStream[string, int](s.q.h.e, s.Name(), WithCodec(codec.Text))
+		numbers := New[string, int](s.q.h.e, s.Name(), WithCodec(codec.Text))
 		add(t, s, "1")
 		bad := add(t, s, "no number")
 		add(t, s, "3")
@@ -520,14 +520,14 @@ func TestAGroupThatIsDestroyedUnderItsConsumers(t *testing.T) {
 // awaited returns when somebody waits for the stream.
 func awaited(t testing.TB, s *Stream[string, string]) {
 	t.Helper()
-	redistest.Eventually(t, func() bool { return s.q.h.poller.Waiting(s.q.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.q.h.poller.Waiting(s.q.h.tips.Kind, s.q.Key) }, soon, time.Millisecond)
 }
 
 // TestConsumersOfManyStreamsShareAConnection, of several groups, and leave none.
 func TestConsumersOfManyStreamsShareAConnection(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		e := engineOn(t, server.Client(t, onePipeline))
+		e := engineOn(t, server.Client(t, redistest.OnePipeline))
 		before := server.Connections(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -536,7 +536,7 @@ func TestConsumersOfManyStreamsShareAConnection(t *testing.T) {
 		got := map[string]int{}
 		var streams []*Stream[string, string]
 		for i := range 20 {
-			s := NewStream[string, string](e, redistest.Name(t), WithCodec(codec.Text))
+			s := New[string, string](e, redistest.Name(t), WithCodec(codec.Text))
 			streams = append(streams, s)
 			for _, name := range []string{"a", "b"} {
 				g := s.Group(name)
@@ -588,8 +588,8 @@ func TestConnectionsThatBreakUnderConsumers(t *testing.T) {
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		client, proxy := through(t, server)
 		e := engineOn(t, client, shortSends)
-		mine := NewStream[string, string](e, redistest.Name(t), WithCodec(codec.Text))
-		s := NewStream[string, string](engineOn(t, server.Client(t)), mine.Name(), WithCodec(codec.Text))
+		mine := New[string, string](e, redistest.Name(t), WithCodec(codec.Text))
+		s := New[string, string](engineOn(t, server.Client(t)), mine.Name(), WithCodec(codec.Text))
 		made(t, s)
 		g := mine.Group("g")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -644,7 +644,7 @@ func TestALostReplyOfAStream(t *testing.T) {
 	server := redistest.Shared(t)
 	raw := server.Client(t)
 	client, proxy := through(t, server)
-	s := NewStream[string, string](engineOn(t, client, shortSends), named(t, raw), WithCodec(codec.Text))
+	s := New[string, string](engineOn(t, client, shortSends), named(t, raw), WithCodec(codec.Text))
 	g := made(t, s)
 	id := add(t, s, "1")
 	for e, err := range g.Consume(within(t), "c", WithBatch(16)) {
@@ -675,8 +675,8 @@ func TestALostReplyOfAStream(t *testing.T) {
 func TestACloseUnderConsumers(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		direct := engineOn(t, server.Client(t, onePipeline))
-		s := NewStream[string, string](direct, redistest.Name(t), WithCodec(codec.Text))
+		direct := engineOn(t, server.Client(t, redistest.OnePipeline))
+		s := New[string, string](direct, redistest.Name(t), WithCodec(codec.Text))
 		made(t, s)
 		connections := server.Connections(t)
 		var mu sync.Mutex
@@ -692,7 +692,7 @@ func TestACloseUnderConsumers(t *testing.T) {
 			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true})
 			require.NoError(t, err)
 			e := engineOn(t, client)
-			g := NewStream[string, string](e, s.Name(), WithCodec(codec.Text)).Group("g")
+			g := New[string, string](e, s.Name(), WithCodec(codec.Text)).Group("g")
 			var consumers sync.WaitGroup
 			for i := range 6 {
 				consumers.Go(func() {
@@ -735,7 +735,7 @@ func TestASilentServerUnderConsumers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client, proxy := through(t, server)
-	s := NewStream[string, string](engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
+	s := New[string, string](engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
 	g := made(t, s)
 	result := make(chan error)
 	go func() { result <- consumed(g.Consume(t.Context(), "c")) }()
@@ -763,22 +763,22 @@ func TestCodecsOfStreams(t *testing.T) {
 		{[]Option{WithCodecs(codec.Msgpack, codec.JSON), WithCodec(codec.Msgpack)}, map[string]string{"\x07": "\x01"}},
 		{[]Option{WithFieldCodec(codec.KeyOf[int](codec.Msgpack)), WithValueCodec(codec.For[int](codec.Text))}, map[string]string{"\x07": "1"}},
 	} {
-		s := NewStream[int, int](e, named(t, raw), c.opts...)
+		s := New[int, int](e, named(t, raw), c.opts...)
 		_, err := s.Add(t.Context(), map[int]int{7: 1})
 		require.NoError(t, err)
 		got := all(t, s.Range(t.Context(), "", ""))
 		require.Len(t, got, 1)
 		require.Equal(t, map[int]int{7: 1}, got[0].Fields)
-		there := all(t, NewStream[string, string](e, s.Name(), WithFieldCodec(rawBytes{}), WithValueCodec(rawBytes{})).Range(t.Context(), "", ""))
+		there := all(t, New[string, string](e, s.Name(), WithFieldCodec(rawBytes{}), WithValueCodec(rawBytes{})).Range(t.Context(), "", ""))
 		require.Equal(t, c.want, there[0].Fields)
 	}
 	for _, op := range []func() error{
 		func() error {
-			_, err := NewStream[int, int](e, "s", WithFieldCodec(rawBytes{})).Add(t.Context(), map[int]int{1: 1})
+			_, err := New[int, int](e, "s", WithFieldCodec(rawBytes{})).Add(t.Context(), map[int]int{1: 1})
 			return err
 		},
 		func() error {
-			_, err := NewStream[string, string](e, "s", WithCodec(codec.Text)).Add(t.Context(), map[string]string{"\xff": "1"})
+			_, err := New[string, string](e, "s", WithCodec(codec.Text)).Add(t.Context(), map[string]string{"\xff": "1"})
 			return err
 		},
 	} {

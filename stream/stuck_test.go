@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -85,14 +86,14 @@ func TestGroupMessageThatCannotBePutAsideIsTold(t *testing.T) {
 		g := made(t, s)
 		dropDead(t, raw, s)
 		id := add(t, s, "bad")
-		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.key, ">") // its last attempt
-		redistest.Do(t, raw, "SET", keys.StreamDead(s.q.key, "g"), "of another type")
+		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.Key, ">") // its last attempt
+		redistest.Do(t, raw, "SET", keys.StreamDead(s.q.Key, "g"), "of another type")
 		for m, err := range g.Messages(within(t), "c", WithIdle(10*time.Millisecond), WithMaxAttempts(1)) {
 			require.ErrorIs(t, err, core.ErrNotice)
 			require.ErrorContains(t, err, "WRONGTYPE")
 			require.Equal(t, id, m.ID)
 			require.Equal(t, map[string]string{"v": "bad"}, m.Fields)
-			redistest.Do(t, raw, "DEL", keys.StreamDead(s.q.key, "g"))
+			redistest.Do(t, raw, "DEL", keys.StreamDead(s.q.Key, "g"))
 			require.NoError(t, m.Bury(t.Context(), err))
 			break
 		}
@@ -111,15 +112,15 @@ func TestGroupMessagesAreCountedFarApart(t *testing.T) {
 		raw := server.Client(t)
 		s := texted(t, raw)
 		g := made(t, s)
-		const between = mostInOne
+		const between = paging.Most
 		first := add(t, s, "first")
-		redistest.Do(t, raw, "EVAL", "for i = 1, ARGV[1] do redis.call('xadd', KEYS[1], '*', 'v', i) end", "1", s.q.key, strconv.Itoa(between))
+		redistest.Do(t, raw, "EVAL", "for i = 1, ARGV[1] do redis.call('xadd', KEYS[1], '*', 'v', i) end", "1", s.q.Key, strconv.Itoa(between))
 		last := add(t, s, "last")
-		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "c", "COUNT", strconv.Itoa(between+2), "STREAMS", s.q.key, ">")
-		redistest.Do(t, raw, "XCLAIM", s.q.key, "g", "c", "0", first, last, "IDLE", "3600000", "RETRYCOUNT", "3", "JUSTID")
-		c, err := g.consumption(t.Context(), "c", []ConsumeOption{WithIdle(time.Minute), WithBatch(mostInOne)})
+		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "c", "COUNT", strconv.Itoa(between+2), "STREAMS", s.q.Key, ">")
+		redistest.Do(t, raw, "XCLAIM", s.q.Key, "g", "c", "0", first, last, "IDLE", "3600000", "RETRYCOUNT", "3", "JUSTID")
+		c, err := g.consumption(t.Context(), "c", []ConsumeOption{WithIdle(time.Minute), WithBatch(paging.Most)})
 		require.NoError(t, err)
-		c.counts, c.size, c.pages.n = map[string]int64{}, mostInOne, mostInOne
+		c.counts, c.size, c.pages.N = map[string]int64{}, paging.Most, paging.Most
 		c.batch, err = c.claim()
 		require.NoError(t, err)
 		require.Len(t, c.batch, 2)

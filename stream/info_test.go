@@ -1,11 +1,12 @@
-package queue
+package stream
 
 import (
 	"testing"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // TestStreamTellsWhatTheServerKnowsOfIt and of its groups.
@@ -27,7 +28,7 @@ func TestStreamTellsWhatTheServerKnowsOfIt(t *testing.T) {
 		g := made(t, s)
 		info, err = s.Info(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, StreamInfo{LastID: "0-0", Groups: 1}, info)
+		require.Equal(t, Info{LastID: "0-0", Groups: 1}, info)
 		first, second, third := add(t, s, "a"), add(t, s, "b"), add(t, s, "c")
 		for m, err := range g.Messages(within(t), "c", WithBatch(1)) {
 			require.NoError(t, err)
@@ -40,7 +41,7 @@ func TestStreamTellsWhatTheServerKnowsOfIt(t *testing.T) {
 		}
 		info, err = s.Info(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, StreamInfo{Length: 3, Added: 3, LastID: third, First: first, Last: third, Groups: 1}, info)
+		require.Equal(t, Info{Length: 3, Added: 3, LastID: third, First: first, Last: third, Groups: 1}, info)
 		groups, err = s.Groups(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []GroupInfo{{Name: "g", Consumers: 1, Pending: 1, LastDelivered: second, Lag: 1}}, groups)

@@ -1,10 +1,10 @@
--- rename.lua: rename the keys of a queue, over what is there, or if nothing is.
+-- rename.lua: rename the keys of an object, over what is there, or if nothing is.
 --
 -- Include: whole.lua
--- KEYS[i…]  each key of the queue and its new name behind it
+-- KEYS[i…]  each key of the object and its new name behind it
 -- ARGV[1]   1: only if nothing has the new name
 --
--- Returns  integer  1 it was done, 0 there is no such queue, or something has the new name, and nothing was changed
+-- Returns  integer  1 it was done, 0 there is no such object, or something has the new name, and nothing was changed
 -- Replay   unsafe: a second run finds nothing
 local there = 0
 for i = 1, #KEYS, 2 do

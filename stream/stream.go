@@ -1,6 +1,7 @@
-package queue
+package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -8,10 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/entrycodec"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
+
+// Client is a *rueidisson.Client.
+type Client = object.Client
 
 // Stream is a handle on the stream of one name, a log of entries that stay until they
 // are trimmed, which groups of consumers read: Redisson's RStream shares it. It holds
@@ -22,10 +27,16 @@ type Stream[K comparable, V any] struct {
 	q *stream[K, V]
 }
 
-// stream is a handle on a stream: the codec of the handle is that of the values.
+// stream is a handle on a stream.
 type stream[K comparable, V any] struct {
-	*handle[V]
-	fields codec.Codec[K]
+	base
+	codecs entrycodec.Codecs[K, V]
+}
+
+// base does not know the types of fields and values.
+type base struct {
+	whole.Object
+	h *hub
 }
 
 // Entry is an entry of a [Stream]. If a field occurs twice, Entry has the last.
@@ -41,29 +52,17 @@ func (e Entry[K, V]) Time() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// NewStream returns a handle on the stream of that name, which groups of consumers read.
-func NewStream[K comparable, V any](c Client, name string, opts ...Option) *Stream[K, V] {
+// New returns a handle on the stream of that name, which groups of consumers read. It does no I/O.
+func New[K comparable, V any](c Client, name string, opts ...Option) *Stream[K, V] {
 	e := c.Engine()
-	q := &stream[K, V]{handle: newHandle[V](e, "stream", name, alone, opts)}
-	q.is = "stream"
-	if q.bad == nil {
-		cfg, _ := resolve(opts)
-		q.fields, q.bad = fieldsOf[K](cfg)
+	q := &stream[K, V]{base: base{whole.New(e, "stream", "stream", name, whole.Alone), hubOf(e)}}
+	settings, err := object.Options(entrycodec.Settings{}, opts, Option.apply)
+	if err == nil {
+		q.codecs, err = entrycodec.New[K, V](e, name, settings)
+		q.codecs.KeyIs = "field"
 	}
+	q.Bad = cmp.Or(err, object.CheckName(e, q.Key))
 	return &Stream[K, V]{common{&q.base}, q}
-}
-
-// fieldsOf returns the codec of the names of fields.
-func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
-	of := codec.Key[K]()
-	if c.names != nil {
-		of = codec.KeyOf[K](*c.names)
-	}
-	of, err := core.Given(c.fields, of)
-	if err != nil {
-		return of, err
-	}
-	return of, codec.Check(of)
 }
 
 // Add appends an entry, and returns its ID, which the server chooses; see [WithID].
@@ -111,21 +110,21 @@ func (s *Stream[K, V]) TrimBefore(ctx context.Context, id string) (dropped int64
 // count them as pending. Cost: one command. Errors: as [Stream.Add]. Source: RStream.remove.
 func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (gone int64, err error) {
 	gone, err = s.q.settle(ctx, xdel, nil, ids)
-	return gone, s.q.failed("remove from", err)
+	return gone, s.q.Failed("remove from", err)
 }
 
 // Len returns how many entries there are. Cost: one script call. Errors: ctx's error and cause; [ErrInvalidArgument];
 // [ErrClosed]; Redis' and the network's. Source: RStream.size.
 func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
-	if err = s.q.usable(ctx); err == nil {
-		n, err = send.Reading(s.q.h.e.Sender, ctx, func() (int64, error) { return s.q.h.e.StreamLength(ctx, s.q.key) })
+	if err = s.q.Usable(ctx); err == nil {
+		n, err = send.Reading(s.q.h.e.Sender, ctx, func() (int64, error) { return s.q.h.e.StreamLength(ctx, s.q.Key) })
 	}
-	return n, s.q.failed("count", err)
+	return n, s.q.Failed("count", err)
 }
 
 // Group returns the group of consumers of that name; [Group.Create] makes it. It does no I/O.
 func (s *Stream[K, V]) Group(name string) *Group[K, V] {
-	g := &Group[K, V]{s: s.q, name: name, bad: s.q.bad}
+	g := &Group[K, V]{s: s.q, name: name, bad: s.q.Bad}
 	if g.bad == nil && name == "" {
 		g.bad = fmt.Errorf("%w: empty name of a group", ErrInvalidArgument)
 	}

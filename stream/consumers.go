@@ -1,4 +1,4 @@
-package queue
+package stream
 
 import (
 	"context"
@@ -10,16 +10,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
-)
-
-var (
-	removeConsumer = scripts.Must(lua, "lua/stream_remove_consumer.lua")
-
-	xconsumers = scripts.NewCommand("XINFO CONSUMERS", scripts.Safe)
-	xgroupSet  = scripts.NewCommand("XGROUP SETID", scripts.Safe)
-	xclaimed   = scripts.NewCommand("XCLAIM", scripts.Unsafe)
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Consumer is a consumer of a group, as the server knows it.
@@ -35,7 +28,7 @@ type Consumer struct {
 // Cost: one command. Errors: as [Group.Pending]. Source: RStream.listConsumers.
 func (g *Group[K, V]) Consumers(ctx context.Context) (all []Consumer, err error) {
 	if err = g.usable(ctx); err == nil {
-		all, err = read(ctx, &g.s.base, consumersOf, xconsumers, g.name)
+		all, err = whole.Read(ctx, &g.s.Object, consumersOf, xconsumers, g.name)
 	}
 	return all, g.failed("list consumers of", err)
 }
@@ -67,7 +60,7 @@ func consumersOf(got send.Answer, err error) ([]Consumer, error) {
 func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		var n int64
-		n, err = write(ctx, &g.s.base, send.Number, removeConsumer, []string{g.s.key}, g.name, name)
+		n, err = whole.Write(ctx, &g.s.Object, send.Number, removeConsumerScript, []string{g.s.Key}, g.name, name)
 		if there = n > 0; n < 0 {
 			err = fmt.Errorf("%w: %q has %d", ErrPending, name, -n)
 		}
@@ -87,14 +80,14 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 			err = checkID(id, "")
 		}
 	}
-	if err == nil && (consumer == "" || idle < 0 || len(ids) > mostInOne) {
+	if err == nil && (consumer == "" || idle < 0 || len(ids) > paging.Most) {
 		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrInvalidArgument, len(ids), consumer, idle)
 	}
 	if err != nil || len(ids) == 0 {
 		return nil, g.failed("claim entries of", err)
 	}
 	args := append([]string{g.name, consumer, decimal(idle.Milliseconds())}, ids...)
-	got, err := write(ctx, &g.s.base, entries, xclaimed, []string{g.s.key}, args...)
+	got, err := whole.Write(ctx, &g.s.Object, entries, xclaimed, []string{g.s.Key}, args...)
 	return g.all(got, err)
 }
 
@@ -103,13 +96,13 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 //
 // Cost: one command, and further ones while it finds too few. Errors: as [Group.Claim]. Source: RStream.autoClaim.
 func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.Duration, n int) (all []Entry[K, V], err error) {
-	if err = g.usable(ctx); err == nil && (consumer == "" || idle < 0 || n < 1 || n > mostInOne) {
+	if err = g.usable(ctx); err == nil && (consumer == "" || idle < 0 || n < 1 || n > paging.Most) {
 		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrInvalidArgument, n, consumer, idle)
 	}
 	var found []rueidis.XRangeSlice
 	for from := "0-0"; err == nil && len(found) < n; {
 		var some []rueidis.XRangeSlice
-		some, err = write(ctx, &g.s.base, func(got send.Answer, err error) ([]rueidis.XRangeSlice, error) {
+		some, err = whole.Write(ctx, &g.s.Object, func(got send.Answer, err error) ([]rueidis.XRangeSlice, error) {
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +114,7 @@ func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.
 				return nil, err
 			}
 			return parts[1].AsXRangeSlices()
-		}, xautoclaim, []string{g.s.key}, g.name, consumer, decimal(idle.Milliseconds()), from, "COUNT", decimal(int64(n-len(found))))
+		}, xautoclaim, []string{g.s.Key}, g.name, consumer, decimal(idle.Milliseconds()), from, "COUNT", decimal(int64(n-len(found))))
 		if found = append(found, some...); from == "0-0" {
 			break
 		}
@@ -152,7 +145,7 @@ func (g *Group[K, V]) SetID(ctx context.Context, from string) (err error) {
 		err = checkID(from, "")
 	}
 	if err == nil {
-		_, err = write(ctx, &g.s.base, func(_ send.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
+		_, err = whole.Write(ctx, &g.s.Object, func(_ send.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.Key}, g.name, from)
 	}
 	return g.failed("move", err)
 }
@@ -171,45 +164,45 @@ func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 // ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.read.
 func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		q, p := s.q, newPages(mostEntries)
+		q, p := s.q, paging.Walk(mostEntries)
 		for from := or(id, "-"); ; {
-			some, err := q.window(ctx, p.expecting(xrange), from, "+", p.n)
+			some, err := q.window(ctx, p.Expect(xrange), from, "+", p.N)
 			if err == nil && len(some) == 0 {
 				some, err = q.awaitBehind(ctx, from, p)
 			}
 			if err != nil {
-				yield(Entry[K, V]{}, q.failed("read", err))
+				yield(Entry[K, V]{}, q.Failed("read", err))
 				return
 			}
 			for _, it := range some {
-				if e, err := q.entry(it); !yield(e, core.Notice(q.failed("read", err))) {
+				if e, err := q.entry(it); !yield(e, core.Notice(q.Failed("read", err))) {
 					return
 				}
 				from = "(" + it.ID
 			}
 			if len(some) > 0 {
-				p.saw(len(some), bytesOf(some))
+				p.Saw(len(some), bytesOf(some))
 			}
 		}
 	}
 }
 
 // awaitBehind waits for an entry from an ID on, or after an ID that follows a "(".
-func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([]rueidis.XRangeSlice, error) {
+func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Plan) ([]rueidis.XRangeSlice, error) {
 	tips, last := s.h.tips, "0-0"
-	newest, err := read(ctx, &s.base, entries, xrevrange, "+", "-", "COUNT", "1")
+	newest, err := whole.Read(ctx, &s.Object, entries, xrevrange, "+", "-", "COUNT", "1")
 	if err != nil {
 		return nil, err
 	}
 	if len(newest) > 0 {
 		last = newest[0].ID
 	}
-	if tips.Enter(s.key, last) {
-		s.h.poller.Tell(tips.Kind, s.key)
+	if tips.Enter(s.Key, last) {
+		s.h.poller.Tell(tips.Kind, s.Key)
 	}
-	defer tips.Leave(s.key)
-	place := s.h.poller.Join(tips.Kind, s.key)
-	some, err := s.window(ctx, p.expecting(xrange), from, "+", p.n) // what came before it stood in line
+	defer tips.Leave(s.Key)
+	place := s.h.poller.Join(tips.Kind, s.Key)
+	some, err := s.window(ctx, p.Expect(xrange), from, "+", p.N) // what came before it stood in line
 	if err != nil || len(some) > 0 {
 		s.h.poller.Leave(place)
 		return some, err
