@@ -14,7 +14,7 @@
 // scores: RScoredSortedSet.
 // Elements of a [Delayed] wait before they are moved into such a list; with
 // [WithRedissonFormat] it is RDelayedQueue.
-// Package stream has logs that keep their elements, and groups of consumers that share them.
+// A log that keeps its elements, which groups of consumers read, is in package stream.
 //
 // # What it promises
 //

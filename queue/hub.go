@@ -38,7 +38,9 @@ func hubOf(e *locking.Engine) *hub {
 		h.combines()
 		h.movers = newMovers(h)
 		waiting := blocked.Of(e)
-		waiting.PutsBack(func(k *poller.Kind, key string, items []poller.Item) { h.putBack(endOf(k), key, items) })
+		waiting.PutsBack(func(k *poller.Kind, key string, items []poller.Item) { // of the hub that is kept, if several are made at once
+			hubOf(e).putBack(endOf(k), key, items)
+		})
 		h.poller = waiting.Poller
 		h.doors.Make = func(string) *wait.Door { return wait.NewDoor() }
 		h.doors.Idle = func(*wait.Door) bool { return true }

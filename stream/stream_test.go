@@ -784,6 +784,10 @@ func TestCodecsOfStreams(t *testing.T) {
 	} {
 		require.ErrorIs(t, op(), ErrInvalidArgument)
 	}
+	_, err := New[string, string](e, "s", WithCodec(codec.Text)).Add(t.Context(), map[string]string{"\xff": "1"})
+	require.ErrorContains(t, err, "field: ")
+	_, err = New[string, string](e, "s", WithCodec(codec.Text)).Add(t.Context(), map[string]string{"1": "\xff"})
+	require.ErrorContains(t, err, "value: ")
 }
 
 // rawBytes is texts as they are, whatever bytes they have.

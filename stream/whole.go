@@ -11,8 +11,8 @@ type common struct{ q *base }
 // Name returns the name that the handle was made with, before any mapping.
 func (c common) Name() string { return c.q.Object.Name }
 
-// Delete deletes the stream with its groups, and reports whether there was one. What groups have put aside stays: see
-// [Group.PurgeDead].
+// Delete deletes the stream with its groups, and reports whether there was one. Dead letters of groups stay:
+// see [Group.PurgeDead].
 //
 // Cost: one command. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends before the
 // answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RObject.delete.
@@ -53,8 +53,8 @@ func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 }
 
 // Rename gives the stream another name, with its groups, over a stream that has that name,
-// and reports whether there was one to rename. The handle stays one on the old name. On a cluster both
-// names share a hash tag, such as a:{1} and b:{1}.
+// and reports whether there was one to rename. Dead letters of groups keep the old name. The handle
+// stays one on the old name. On a cluster both names share a hash tag, such as a:{1} and b:{1}.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.rename.
 func (c common) Rename(ctx context.Context, to string) (bool, error) { return c.q.Rename(ctx, to) }
