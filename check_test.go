@@ -32,6 +32,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/readthrough"
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -521,10 +522,10 @@ var checkedKinds = map[string]checked{
 	},
 	"stream": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return queue.NewStream[string, int](c, name)
+			return stream.New[string, int](c, name)
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			s := queue.NewStream[string, int](c, name)
+			s := stream.New[string, int](c, name)
 			id, err := s.Add(u.ctx, map[string]int{"a": 1})
 			u.do(err, last(s.Len(u.ctx)), last(s.Info(u.ctx)), last(s.Trim(u.ctx, 10)), last(s.Remove(u.ctx, id)))
 			for _, err := range s.Range(u.ctx, "-", "+") {
@@ -535,12 +536,12 @@ var checkedKinds = map[string]checked{
 	},
 	"group of a stream": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
-			return queue.NewStream[string, int](c, name).Group("g")
+			return stream.New[string, int](c, name).Group("g")
 		},
 		use: func(u *user, c *rueidisson.Client, name string) {
-			s := queue.NewStream[string, int](c, name)
+			s := stream.New[string, int](c, name)
 			g := s.Group("g")
-			u.do(last(g.Create(u.ctx, queue.FromStart)), last(s.Add(u.ctx, map[string]int{"a": 1})), last(s.Add(u.ctx, map[string]int{"a": 2})))
+			u.do(last(g.Create(u.ctx, stream.FromStart)), last(s.Add(u.ctx, map[string]int{"a": 1})), last(s.Add(u.ctx, map[string]int{"a": 2})))
 			n := 0
 			for m, err := range g.Messages(u.ctx, "c") {
 				u.do(err)

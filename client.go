@@ -144,9 +144,9 @@ func withoutURL(redisURL string, err error) error {
 //
 //   - one for subscriptions, from the first wait for an object of that node
 //     until a second after the last;
-//   - one or two for those who wait for elements of queues, on a cluster up to
-//     [WithBlockedConnections], from the first such wait until a second after the
-//     last;
+//   - one or two for those who wait for elements of queues and entries of streams, on a
+//     cluster up to [WithBlockedConnections], from the first such wait until a second
+//     after the last;
 //   - as many for those who listen to reliable topics: one, and one for each durable
 //     name, on a cluster for each slot;
 //   - two for requests and answers of more than a megabyte, and for walks through what

@@ -49,7 +49,7 @@
 //   - [queue.NewRing]: the newest n elements
 //   - [queue.NewPriority]: elements by score
 //   - [queue.NewDelayed]: elements that enter a queue at their time
-//   - [queue.NewStream]: a log that groups of consumers read
+//   - [stream.New]: a log that groups of consumers read
 //   - [reliable.New]: jobs, with leases, retries, delays, priorities and groups
 //   - [topic.New]: messages for all present listeners
 //   - [topic.NewPattern]: the messages of all topics whose names match
@@ -110,7 +110,7 @@
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing
 // [queue.NewPriority]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewPriority
 // [queue.NewDelayed]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewDelayed
-// [queue.NewStream]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewStream
+// [stream.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/stream#New
 // [reliable.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue/reliable#New
 // [topic.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#New
 // [topic.NewPattern]: https://pkg.go.dev/github.com/rueidisson/rueidisson/topic#NewPattern

@@ -245,11 +245,11 @@ func WithMaxValue(n int) Option {
 const mostBlocked = 1000
 
 // WithBlockedConnections bounds the connections that block on each server for those
-// who wait for elements of queues, and where CLIENT TRACKING is refused those that block for
+// who wait for elements of queues and entries of streams, and where CLIENT TRACKING is refused those that block for
 // who listens to reliable topics. The default is 16 of each, and needs no change but on a
 // cluster: there a connection serves the queues of one slot, or up to 1,000 of them. Where more
 // slots are waited for on a node than it has connections, the last one polls the queues of all
-// others, see package queue.
+// others, see packages queue and stream.
 func WithBlockedConnections(n int) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 || n > mostBlocked {

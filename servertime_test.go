@@ -25,6 +25,7 @@ import (
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/stream"
 )
 
 // bulky is an object with many elements: how it is filled, and each way to go through it.
@@ -230,7 +231,7 @@ var bulkies = map[string]bulky{
 	},
 	"stream": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
-			s := queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text))
+			s := stream.New[string, string](c, name, stream.WithCodec(codec.Text))
 			for _, v := range values {
 				_, more := s.Add(ctx, map[string]string{"v": v})
 				err = errors.Join(err, more)
@@ -239,10 +240,10 @@ var bulkies = map[string]bulky{
 		},
 		ways: []way{
 			{"range", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text)).Range(ctx, "-", "+"))
+				return counted(stream.New[string, string](c, name, stream.WithCodec(codec.Text)).Range(ctx, "-", "+"))
 			}},
 			{"reverse", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
-				return counted(queue.NewStream[string, string](c, name, queue.WithCodec(codec.Text)).Reverse(ctx, "+", "-"))
+				return counted(stream.New[string, string](c, name, stream.WithCodec(codec.Text)).Reverse(ctx, "+", "-"))
 			}},
 		},
 	},

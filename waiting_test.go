@@ -22,6 +22,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/stream"
 )
 
 // process is the clients of a process: more than one, for what needs several.
@@ -205,10 +206,10 @@ var waitables = map[string]waitable{
 		once: true,
 	},
 	"stream": awaited(func(ctx context.Context, p process, name string) error {
-		_, err := queue.NewStream[string, string](p[0], name).Group("g").Create(ctx, queue.FromStart)
+		_, err := stream.New[string, string](p[0], name).Group("g").Create(ctx, stream.FromStart)
 		return err
 	}, func(ctx context.Context, p process, name string) error {
-		for _, err := range queue.NewStream[string, string](p[0], name).Group("g").Consume(ctx, "c") {
+		for _, err := range stream.New[string, string](p[0], name).Group("g").Consume(ctx, "c") {
 			return err
 		}
 		return nil

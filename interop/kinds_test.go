@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/stream"
 )
 
 var kindProofs = []proof{
@@ -212,8 +213,8 @@ func priorityQueuesOfAnyCodec(t *testing.T, w *world) {
 }
 
 // log is a stream of texts as both sides see it.
-func (l *line) log() (*queue.Stream[string, string], peer.Stream) {
-	return queue.NewStream[string, string](l.client, l.name, queue.WithCodec(codec.Text)), l.world.java.Stream(l.name, l.name, "String")
+func (l *line) log() (*stream.Stream[string, string], peer.Stream) {
+	return stream.New[string, string](l.client, l.name, stream.WithCodec(codec.Text)), l.world.java.Stream(l.name, l.name, "String")
 }
 
 // fieldsOf is what Java has read.
@@ -227,7 +228,7 @@ func goUsesAStream(t *testing.T, w *world) {
 	l := w.line(t)
 	mine, theirs := l.log()
 	group := mine.Group("g")
-	made, err := group.Create(l.ctx, queue.FromStart)
+	made, err := group.Create(l.ctx, stream.FromStart)
 	require.NoError(t, err)
 	require.True(t, made)
 	want := map[string]string{"a": "1", "é\n": ""}
@@ -241,7 +242,7 @@ func goUsesAStream(t *testing.T, w *world) {
 	got, err := theirs.ReadGroup(l.ctx, "g", "java", 10, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, all, got)
-	for e, err := range group.Consume(l.ctx, "go", queue.WithIdle(50*time.Millisecond)) { // which Java has left
+	for e, err := range group.Consume(l.ctx, "go", stream.WithIdle(50*time.Millisecond)) { // which Java has left
 		require.NoError(t, err)
 		require.Equal(t, id, e.ID)
 		require.Equal(t, want, e.Fields)
@@ -261,10 +262,10 @@ func javaUsesAStream(t *testing.T, w *world) {
 	mine, theirs := l.log()
 	require.NoError(t, theirs.CreateGroup(l.ctx, "g"))
 	group := mine.Group("g")
-	made, err := group.Create(l.ctx, queue.FromNow)
+	made, err := group.Create(l.ctx, stream.FromNow)
 	require.NoError(t, err)
 	require.False(t, made)
-	result := make(chan queue.Entry[string, string], 1)
+	result := make(chan stream.Entry[string, string], 1)
 	go func() {
 		for e, err := range group.Consume(l.ctx, "go") {
 			assert.NoError(t, err)
@@ -276,7 +277,7 @@ func javaUsesAStream(t *testing.T, w *world) {
 	id, err := theirs.Add(l.ctx, peer.String("a"), peer.String("1"), peer.String("b"), peer.String("é\n"))
 	require.NoError(t, err)
 	e := <-result
-	require.Equal(t, queue.Entry[string, string]{ID: id, Fields: map[string]string{"a": "1", "b": "é\n"}}, e)
+	require.Equal(t, stream.Entry[string, string]{ID: id, Fields: map[string]string{"a": "1", "b": "é\n"}}, e)
 	time.Sleep(60 * time.Millisecond)
 	left, err := theirs.AutoClaim(l.ctx, "g", "java", 50*time.Millisecond)
 	require.NoError(t, err)
@@ -304,7 +305,7 @@ func bothConsume(t *testing.T, w *world) {
 	done := make(chan []string)
 	go func() {
 		var ids []string
-		for e, err := range mine.Group("g").Consume(ctx, "go", queue.WithBatch(1)) {
+		for e, err := range mine.Group("g").Consume(ctx, "go", stream.WithBatch(1)) {
 			if err != nil {
 				assert.ErrorIs(t, err, context.Canceled)
 				break
@@ -354,7 +355,7 @@ func streamsOfAnyCodec(t *testing.T, w *world) {
 		theirs string
 		family codec.Family
 	}{{"TypedJson:java.lang.String/java.lang.String", codec.JSON}, {"MsgPackJackson", codec.Msgpack}, {"Kryo5", codec.Kryo5}} {
-		mine := queue.NewStream[string, string](l.client, l.name, queue.WithCodecs(c.family, c.family))
+		mine := stream.New[string, string](l.client, l.name, stream.WithCodecs(c.family, c.family))
 		theirs := w.java.Stream(l.name, l.name, c.theirs)
 		want := map[string]string{"a": "1", "<&>é🙂\n": "<&>é🙂\n"}
 		_, err := mine.Add(l.ctx, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/otel"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -59,8 +60,8 @@ func TestAClientTellsOfElements(t *testing.T) {
 	_, err = p.Drain(ctx)
 	require.NoError(t, err)
 
-	s := queue.NewStream[string, string](c, "s")
-	_, err = s.Group("g").Create(ctx, queue.FromStart)
+	s := stream.New[string, string](c, "s")
+	_, err = s.Group("g").Create(ctx, stream.FromStart)
 	require.NoError(t, err)
 	_, err = s.Add(ctx, map[string]string{"k": "v"})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -55,8 +56,8 @@ var types = []struct {
 	{queue.ErrEmpty, "empty"},
 	{queue.ErrFull, "full"},
 	{queue.ErrNoCapacity, "no_capacity"},
-	{queue.ErrPending, "pending"},
-	{queue.ErrLost, "lost"},
+	{stream.ErrPending, "pending"},
+	{stream.ErrLost, "lost"},
 	{topic.ErrFull, "full"},
 	{topic.ErrLost, "lost"},
 	{reliable.ErrEmpty, "empty"},
@@ -70,7 +71,7 @@ var types = []struct {
 	{reliable.ErrTaken, "taken"},
 	{reliable.ErrPending, "pending"},
 	{reliable.ErrBuried, "buried"},
-	{queue.ErrNoGroup, "no_group"},
+	{stream.ErrNoGroup, "no_group"},
 	{writethrough.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{rueidisson.ErrDisconnected, "disconnected"},

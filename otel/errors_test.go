@@ -29,6 +29,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -59,8 +60,8 @@ var named = map[string]map[string]error{
 		"decode": multimap.ErrDecode, "wrong_kind": multimap.ErrWrongKind, "closed": multimap.ErrClosed,
 	},
 	"queue": {
-		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "invalid_argument": queue.ErrInvalidArgument,
-		"outcome_unknown": queue.ErrOutcomeUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed, "pending": queue.ErrPending, "lost": queue.ErrLost,
+		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "invalid_argument": queue.ErrInvalidArgument,
+		"outcome_unknown": queue.ErrOutcomeUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed,
 	},
 	"queue/reliable": {
 		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
@@ -84,6 +85,10 @@ var named = map[string]map[string]error{
 		"interrupted": topic.ErrInterrupted, "disconnected": topic.ErrDisconnected, "reconnected": topic.ErrReconnected, "full": topic.ErrFull, "lost": topic.ErrLost,
 	},
 	"rwlock": {"upgrade": rwlock.ErrUpgrade},
+	"stream": {
+		"no_group": stream.ErrNoGroup, "pending": stream.ErrPending, "lost": stream.ErrLost, "invalid_argument": stream.ErrInvalidArgument,
+		"outcome_unknown": stream.ErrOutcomeUnknown, "decode": stream.ErrDecode, "closed": stream.ErrClosed,
+	},
 	"semaphore": {
 		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "invalid_argument": semaphore.ErrInvalidArgument,
 		"outcome_unknown": semaphore.ErrOutcomeUnknown, "not_replicated": semaphore.ErrNotReplicated, "lost": semaphore.ErrLost,

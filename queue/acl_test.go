@@ -27,25 +27,6 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	e := engineOn(t, user)
-	log := NewStream[string, string](e, "orders:5", WithCodec(codec.Text))
-	id, err := log.Add(t.Context(), map[string]string{"v": "a"})
-	require.NoError(t, err)
-	require.NoError(t, log.SetID(t.Context(), id))
-	_, err = log.Info(t.Context())
-	require.NoError(t, err)
-	_, err = log.Group("g").Create(t.Context(), FromStart)
-	require.NoError(t, err)
-	for m, err := range log.Group("g").Messages(t.Context(), "c") {
-		require.NoError(t, err)
-		require.NoError(t, m.Bury(t.Context(), nil))
-		break
-	}
-	_, err = log.Group("g").Lag(t.Context())
-	require.NoError(t, err)
-	_, err = log.Group("g").Redrive(t.Context())
-	require.NoError(t, err)
-	_, err = log.Group("g").PurgeDead(t.Context())
-	require.NoError(t, err)
 	q := New[string](e, "orders:1", WithCodec(codec.Text))
 	bounded := NewBounded[string](e, "orders:2", WithCodec(codec.Text))
 	_, err = bounded.TrySetCapacity(t.Context(), 10)
@@ -113,7 +94,7 @@ func operations(q *Queue[string], b *Bounded[string], d *Delayed[string]) []func
 		func(ctx context.Context) error { _, err := q.MoveTo(ctx, q); return err },
 		func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
 		func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
-		func(ctx context.Context) error { return walked(q.Values(ctx)) },
+		func(ctx context.Context) error { return redistest.FirstError(q.Values(ctx)) },
 		func(ctx context.Context) error { return first(q.Consume(ctx)) },
 		func(ctx context.Context) error { _, err := q.Len(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Exists(ctx); return err },
@@ -131,7 +112,7 @@ func operations(q *Queue[string], b *Bounded[string], d *Delayed[string]) []func
 		func(ctx context.Context) error { _, err := b.Take(ctx); return err },
 		func(ctx context.Context) error { _, err := b.Remove(ctx, "a", 1); return err },
 		func(ctx context.Context) error { _, err := b.Drain(ctx); return err },
-		func(ctx context.Context) error { return walked(b.Values(ctx)) },
+		func(ctx context.Context) error { return redistest.FirstError(b.Values(ctx)) },
 		func(ctx context.Context) error { return first(b.Consume(ctx)) },
 		func(ctx context.Context) error { _, err := b.Free(ctx); return err },
 		func(ctx context.Context) error { _, err := b.Len(ctx); return err },
@@ -154,15 +135,6 @@ func operations(q *Queue[string], b *Bounded[string], d *Delayed[string]) []func
 			return nil
 		},
 	}
-}
-
-func walked(all func(yield func(string, error) bool)) error {
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func first(all func(yield func(string, error) bool)) error {

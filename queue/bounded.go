@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -41,7 +42,7 @@ func NewBounded[T any](c Client, name string, opts ...Option) *Bounded[T] {
 	e := c.Engine()
 	handle := newHandle[T](e, "bounded queue", name, func(key string) []string { return []string{key, keys.BoundedSlots(key)} }, opts)
 	q := &bounded[T]{handle: handle, sharded: "0"}
-	q.channel = keys.BoundedChannel(q.key)
+	q.channel = keys.BoundedChannel(q.Key)
 	if e.Publish() == "spublish" {
 		q.sharded = "1"
 	}
@@ -156,7 +157,7 @@ func (q *Bounded[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // there were, which Java gets wrong where one stands there twice; see
 // [Queue.Remove].
 func (q *Bounded[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, boundedRemove, q.q.object, v, q.q.channel, q.q.sharded, decimal(int64(n)))
+	return q.q.remove(ctx, boundedRemove, q.q.Keys, v, q.q.channel, q.q.sharded, decimal(int64(n)))
 }
 
 // Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
@@ -170,9 +171,9 @@ func (q *Bounded[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
 // is put back would have no slot any more. Tell is called at each failed send, if it is not nil.
-func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why error)) (items []poller.Item, err error) {
+func (q *bounded[T]) pop(ctx context.Context, n int, p paging.Plan, tell func(why error)) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		items, err = itemsOf(send.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell)))
+		items, err = itemsOf(send.Texts(q.h.e.RunTold(ctx, p.Expect(boundedPoll), q.Keys, []string{q.channel, q.sharded, decimal(int64(n))}, tell)))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -182,5 +183,5 @@ func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why erro
 
 // pops pops elements for callers that are told of no failed send.
 func (q *bounded[T]) pops(ctx context.Context) popping {
-	return func(n int, p pages) ([]poller.Item, error) { return q.pop(ctx, n, p, nil) }
+	return func(n int, p paging.Plan) ([]poller.Item, error) { return q.pop(ctx, n, p, nil) }
 }

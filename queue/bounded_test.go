@@ -30,7 +30,7 @@ func boundedOn(t testing.TB, e *locking.Engine, capacity int) *Bounded[string] {
 		require.True(t, set)
 	}
 	t.Cleanup(func() {
-		for _, key := range q.q.object {
+		for _, key := range q.q.Keys {
 			e.Redis.Do(context.Background(), e.Redis.B().Del().Key(key).Build())
 		}
 	})
@@ -166,7 +166,7 @@ func TestATakeThatWaitedFreesItsSlot(t *testing.T) {
 				assert.NoError(t, err)
 				result <- v
 			}()
-			redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(announced, q.q.key) }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(announced, q.q.Key) }, soon, time.Millisecond)
 			offeredTo(t, q, decimal(int64(i)))
 			require.Equal(t, decimal(int64(i)), <-result)
 			requireFree(t, q, 1)
@@ -271,8 +271,8 @@ func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
 	}
 	inLine := func(n int) func() bool {
 		return func() bool {
-			l := mine.q.h.takers.Get(mine.q.key)
-			defer mine.q.h.takers.Put(mine.q.key, l)
+			l := mine.q.h.takers.Get(mine.q.Key)
+			defer mine.q.h.takers.Put(mine.q.Key, l)
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			return len(l.line) == n && l.asked == 0
@@ -291,7 +291,7 @@ func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
 	err := redistest.Done(t, left)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorIs(t, err, context.Canceled)
-	redistest.Eventually(t, func() bool { return inLine(1)() && mine.q.h.poller.Waiting(announced, mine.q.key) }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return inLine(1)() && mine.q.h.poller.Waiting(announced, mine.q.Key) }, soon, time.Millisecond)
 	stays()
 	err = redistest.Done(t, stayed)
 	require.ErrorIs(t, err, context.Canceled)
@@ -398,15 +398,15 @@ func blocksOn(t testing.TB, raw rueidis.Client) bool {
 	list := redistest.Do(t, raw, "CLIENT", "LIST")
 	text, err := list.ToString()
 	require.NoError(t, err)
-	return blocked.MatchString(text)
+	return blocks.MatchString(text)
 }
 
-var blocked = regexp.MustCompile(`(?m) flags=[a-zA-Z]*b[a-zA-Z]* .* cmd=bl`)
+var blocks = regexp.MustCompile(`(?m) flags=[a-zA-Z]*b[a-zA-Z]* .* cmd=bl`)
 
 // takersOf is how many callers of the process wait to take.
 func takersOf(q *Bounded[string]) int {
-	l := q.q.h.takers.Get(q.q.key)
-	defer q.q.h.takers.Put(q.q.key, l)
+	l := q.q.h.takers.Get(q.q.Key)
+	defer q.q.h.takers.Put(q.q.Key, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.line)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/blocked"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -100,7 +102,7 @@ func (l *takers) ask(each int64) int {
 	defer l.mu.Unlock()
 	behind := slices.DeleteFunc(l.line[1:], func(t *taker) bool { return t.leaving })
 	l.line = l.line[:1+len(behind)]
-	l.asked, l.answer = min(len(l.line), mostPops, max(int(pageBytes/each), 1)), make(chan struct{})
+	l.asked, l.answer = min(len(l.line), mostPops, max(int(paging.Bytes/each), 1)), make(chan struct{})
 	return l.asked
 }
 
@@ -184,19 +186,19 @@ func (l *takers) await(ctx context.Context, closing <-chan struct{}, p *poller.P
 // take takes an element, and waits for one.
 func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 	var text string
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		text, err = q.takeText(ctx)
 	}
 	if err == nil {
 		v, err = q.one([]poller.Item{{Text: text}}, nil)
 		q.took(ctx, 1, err)
 	}
-	return v, q.failed("take from", err)
+	return v, q.Failed("take from", err)
 }
 
 func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
-	l := q.h.takers.Get(q.key)
-	defer q.h.takers.Put(q.key, l)
+	l := q.h.takers.Get(q.Key)
+	defer q.h.takers.Put(q.Key, l)
 	for t := l.enter(ctx); ; {
 		select {
 		case got := <-t.got:
@@ -214,7 +216,7 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		case <-q.h.e.Closing():
 		}
 		if open := q.h.e.Open(); open != nil || ctx.Err() != nil {
-			why := l.failing(q.h.poller, q.key)
+			why := l.failing(q.h.poller, q.Key)
 			answered, lost, left := l.leave(t)
 			switch {
 			case left && ctx.Err() != nil:
@@ -237,12 +239,12 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 		return
 	}
 	for ctx.Err() == nil && q.h.e.Open() == nil {
-		place := q.h.poller.JoinFor(announced, q.seen.most(), nil, q.key)
+		place := q.h.poller.JoinFor(announced, q.seen.most(), nil, q.Key)
 		if q.popForAll(ctx, l) || ctx.Err() != nil { // what came before it stood in line
 			q.h.poller.Leave(place)
 			return
 		}
-		l.hand(q.h.poller, q.key)
+		l.hand(q.h.poller, q.Key)
 		got, ended := l.await(ctx, q.h.e.Closing(), q.h.poller, place)
 		if got.Err != nil && !ended {
 			l.give(nil, got.Err)
@@ -258,14 +260,14 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	longest := q.seen.most()
 	n := l.ask(expected(longest))
-	items, err := q.pop(ctx, n, pages{n: int64(n), bytes: int64(n) * longest}, l.fails)
-	if err == nil || !waitable(err) {
+	items, err := q.pop(ctx, n, paging.Plan{N: int64(n), Bytes: int64(n) * longest}, l.fails)
+	if err == nil || !blocked.Passes(err) {
 		l.fails(nil)
 		l.give(items, err)
 		return err != nil || len(items) > 0
 	}
 	if errors.Is(err, ErrOutcomeUnknown) {
-		q.h.mayBeLost(q.key, err)
+		q.h.mayBeLost(q.Key, err)
 		l.lose(q.h.e.Open() != nil) // err may have the error of ctx, which is one caller's
 	}
 	l.give(nil, nil)

@@ -4,29 +4,24 @@ import (
 	"context"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
-	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // The commands of the scripts. An object needs those for the types of its keys.
 var (
-	wholeCommands   = check.Scripts(lua, "lua/back.lua", "lua/copy.lua", "lua/expire.lua", "lua/rename.lua")
-	sizeCommands    = check.Script(send.SizeScript)
+	backCommands    = check.Scripts(lua, "lua/back.lua")
 	boundedCommands = check.Scripts(lua, "lua/bounded_*.lua")
 	ringCommands    = check.Scripts(lua, "lua/ring_*.lua")
 	delayedCommands = check.Scripts(lua, "lua/delayed_*.lua")
-	streamCommands  = check.Scripts(lua, "lua/stream_*.lua")
 
-	keyCommands  = check.Sent(exists, pttl, unlink, getCommand)
+	keyCommands  = check.Sent(getCommand)
 	listCommands = check.Sent(lindex, lrange, llen, rpush, lpush, rpushx, lpop, rpop, lmove, lrem, lpos)
 	zsetCommands = check.Sent(zcard, zrange, zscore, zadd, zrem, zpopmin, zpopmax)
-	logCommands  = check.Sent(xconsumers, xgroupSet, xclaimed, xadd, xdel, xtrim, xrange, xrevrange, xack, xpending, xautoclaim, xgroups, xcreate,
-		xdestroy, xinfo, xsetid)
-	waitCommands = check.Named("lmpop", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "xread", "xreadgroup",
+	waitCommands = check.Named("lmpop", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax",
 		"client id", "client unblock")
 )
 
@@ -46,15 +41,15 @@ func polled(kinds ...*poller.Kind) check.Commands {
 // check checks a queue whose keys are of these types, in their order.
 func (q *base) check(ctx context.Context, types []string, channels []pubsub.Channel, commands ...check.Commands) error {
 	o := check.Object{
-		Engine: q.h.e, Kind: q.kind, Name: q.name, Bad: q.bad, Channels: channels,
-		Commands: append(commands, wholeCommands, sizeCommands, keyCommands, waitCommands, polled(poller.Head, poller.Tail, poller.Lowest, poller.Highest)),
+		Engine: q.h.e, Kind: q.Kind, Name: q.Name, Bad: q.Bad, Channels: channels,
+		Commands: append(commands, backCommands, whole.ScriptCommands, whole.SizeCommands, whole.KeyCommands, keyCommands, waitCommands, polled(poller.Head, poller.Tail, poller.Lowest, poller.Highest)),
 	}
-	for i, key := range q.object {
+	for i, key := range q.Keys {
 		o.Keys = append(o.Keys, check.Key{Name: key, Type: types[i]})
 	}
-	o.Keys = append(o.Keys, check.Each(check.String, keys.QueueDone(q.key, "")))
+	o.Keys = append(o.Keys, check.Each(check.String, keys.QueueDone(q.Key, "")))
 	if len(types) > 1 {
-		o.Keys = append(o.Keys, check.Each(check.String, keys.Lane(q.key, q.h.e.ClientID)))
+		o.Keys = append(o.Keys, check.Each(check.String, keys.Lane(q.Key, q.h.e.ClientID)))
 	}
 	return check.Run(ctx, o)
 }
@@ -104,27 +99,4 @@ func (q *Delayed[T]) Check(ctx context.Context) error {
 	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: d.channel}, {Kind: pubsub.Plain, Name: d.news}}
 	return q.q.check(ctx, []string{check.List, check.List, check.ZSet, check.List, check.ZSet, check.Hash, check.ZSet}, channels,
 		listCommands, delayedCommands)
-}
-
-// Check is [Queue.Check]. It does not look at groups: see [Group.Check].
-//
-// Cost and errors: as Queue.Check.
-func (s *Stream[K, V]) Check(ctx context.Context) error { return s.q.check(ctx, s.q.bad, nil) }
-
-// Check checks the stream, as [Stream.Check] does, and what the group has put aside. That there is no such group is no
-// error of it.
-//
-// Cost and errors: as Queue.Check.
-func (g *Group[K, V]) Check(ctx context.Context) error {
-	return g.s.check(ctx, g.bad, check.Keys(check.Stream, keys.StreamDead(g.s.key, g.name)))
-}
-
-func (s *stream[K, V]) check(ctx context.Context, bad error, more []check.Key) error {
-	return check.Run(ctx, check.Object{
-		Engine: s.h.e, Kind: s.kind, Name: s.name, Bad: bad,
-		Keys: append(append(check.Keys(check.Stream, s.key), more...),
-			check.Each(check.String, keys.QueueDone(s.key, "")), check.Each(check.Stream, keys.StreamDead(s.key, ""))),
-		Channels: []pubsub.Channel{s.h.e.Channel(keys.StreamReturned(s.key))},
-		Commands: []check.Commands{streamCommands, wholeCommands, sizeCommands, attempts.Commands, keyCommands, logCommands, waitCommands},
-	})
 }

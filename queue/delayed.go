@@ -13,8 +13,10 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Delayed is a handle on the delayed queue of one name: elements wait next to a
@@ -59,7 +61,7 @@ func NewDelayed[T any](c Client, name string, opts ...Option) *Delayed[T] {
 }
 
 // Name returns the name that the handle was made with, before any mapping.
-func (q *Delayed[T]) Name() string { return q.q.name }
+func (q *Delayed[T]) Name() string { return q.q.Name }
 
 // Queue returns the queue that elements are moved to when they are due. Others may offer
 // to it and take from it as they like.
@@ -164,15 +166,15 @@ func (q *Delayed[T]) Len(ctx context.Context) (int64, error) { return q.q.count(
 // [WithRedissonFormat] it also deletes what was set aside. Elements that were moved stay in the
 // queue. Cost: UNLINK. Errors: as [Delayed.Offer]. Source: RDelayedQueue.delete.
 func (q *Delayed[T]) Delete(ctx context.Context) (there bool, err error) {
-	if err = q.q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.of.waits())
+	if err = q.q.Usable(ctx); err == nil {
+		there, err = whole.Write(ctx, &q.q.Object, send.Yes, whole.Unlink, q.q.of.waits())
 	}
-	return there, q.q.failed("delete", err)
+	return there, q.q.Failed("delete", err)
 }
 
 func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
 	var texts []string
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
 	due := q.h.e.Wall() + int64(math.Ceil(float64(delay)/float64(time.Millisecond))) // ms
@@ -189,12 +191,12 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 		})
 		q.offered(ctx, 1, err)
 	}
-	return size, q.failed("offer to", err)
+	return size, q.Failed("offer to", err)
 }
 
 func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
 	var aside []error
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		now := q.h.e.Wall()
 		for more := true; more && err == nil; {
 			var got moved
@@ -205,16 +207,16 @@ func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
 				aside = append(aside, err)
 			}
 			for range got.gone {
-				aside = append(aside, &codec.DecodeError{Name: q.name, Cause: errNoElement})
+				aside = append(aside, &codec.DecodeError{Name: q.Name, Cause: errNoElement})
 			}
 		}
 	}
-	return elements, q.failed("move what is due in", errors.Join(append(aside, err)...))
+	return elements, q.Failed("move what is due in", errors.Join(append(aside, err)...))
 }
 
 func (q *delayed[T]) keep(ctx context.Context) error {
-	if err := q.usable(ctx); err != nil {
-		return q.failed("keep", err)
+	if err := q.Usable(ctx); err != nil {
+		return q.Failed("keep", err)
 	}
 	keeping, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -222,32 +224,32 @@ func (q *delayed[T]) keep(ctx context.Context) error {
 	defer release()
 	select {
 	case <-ctx.Done():
-		return q.failed("keep", core.ContextError(ctx))
+		return q.Failed("keep", core.ContextError(ctx))
 	case <-keeping.Done(): // it is not moved any more, or ctx has ended
 		if ctx.Err() != nil {
-			return q.failed("keep", core.ContextError(ctx))
+			return q.Failed("keep", core.ContextError(ctx))
 		}
-		return q.failed("keep", context.Cause(keeping))
+		return q.Failed("keep", context.Cause(keeping))
 	case <-q.h.e.Closing():
-		return q.failed("keep", ErrClosed)
+		return q.Failed("keep", ErrClosed)
 	}
 }
 
 func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
-	if err = q.usable(ctx); err != nil {
-		return v, q.failed("poll", err)
+	if err = q.Usable(ctx); err != nil {
+		return v, q.Failed("poll", err)
 	}
-	items, err := q.h.pop(ctx, head, q.key, q.seen.most())
+	items, err := q.h.pop(ctx, head, q.Key, q.seen.most())
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = send.Writing(q.h.e.Sender, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
-			items, err = q.h.pop(ctx, head, q.key, q.seen.most())
+			items, err = q.h.pop(ctx, head, q.Key, q.seen.most())
 		}
 	}
 	v, err = q.one(items, err)
 	q.took(ctx, 1, err)
-	return v, q.failed("poll", err)
+	return v, q.Failed("poll", err)
 }
 
 func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
@@ -256,14 +258,14 @@ func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
 		v, err = q.one([]poller.Item{{Text: text}}, nil)
 		q.took(ctx, 1, err)
 	}
-	return v, q.failed("take from", err)
+	return v, q.Failed("take from", err)
 }
 
 func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
-	if err := q.usable(ctx); err != nil {
+	if err := q.Usable(ctx); err != nil {
 		return "", err
 	}
-	it, done, err := q.h.first(ctx, head, q.key, q.seen.most())
+	it, done, err := q.h.first(ctx, head, q.Key, q.seen.most())
 	if done {
 		return it.Text, err
 	}
@@ -271,7 +273,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	defer cancel(nil)
 	release := q.h.movers.hold(&q.of, cancel)
 	defer release()
-	got, over := q.h.await(moving, head, []string{q.key}, q.seen.most(), unserved{q.key: err})
+	got, over := q.h.await(moving, head, []string{q.Key}, q.seen.most(), unserved{q.Key: err})
 	switch {
 	case !over:
 		return got.Item.Text, got.Err
@@ -292,7 +294,7 @@ const (
 
 func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int64, err error) {
 	var texts []string
-	if err = q.usable(ctx); err == nil && n < 0 {
+	if err = q.Usable(ctx); err == nil && n < 0 {
 		err = fmt.Errorf("%w: %d elements: 0 or more", ErrInvalidArgument, n)
 	}
 	if err == nil {
@@ -304,14 +306,14 @@ func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int
 	}
 	if err == nil && !q.of.shared {
 		removed, err = q.removeOwn(ctx, texts[0], left)
-		return removed, q.failed("remove from", err)
+		return removed, q.Failed("remove from", err)
 	}
 	for step := (removal{at: "0"}); err == nil && !step.over && removed < left; {
-		step, err = write(ctx, &q.base, removalOf, delayedRemove, []string{q.of.times, q.of.list},
+		step, err = whole.Write(ctx, &q.Object, removalOf, delayedRemove, []string{q.of.times, q.of.list},
 			step.at, strconv.Itoa(looked), decimal(min(left-removed, walks)), texts[0], strconv.Itoa(mostWalked))
 		removed += step.removed
 	}
-	return removed, q.failed("remove from", err)
+	return removed, q.Failed("remove from", err)
 }
 
 // removal is one step of a walk that removes.
@@ -343,12 +345,12 @@ func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 		return q.waitingOwn(ctx)
 	}
 	return func(yield func(Waiting[T], error) bool) {
-		p := newPages(page)
+		p := paging.Walk(page)
 		for at := int64(0); ; {
-			n := p.n
+			n := p.N
 			all, err := q.upcoming(ctx, at, p)
 			if err != nil {
-				yield(Waiting[T]{}, q.failed("walk", err))
+				yield(Waiting[T]{}, q.Failed("walk", err))
 				return
 			}
 			bytes := int64(0)
@@ -356,7 +358,7 @@ func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 				bytes += int64(len(it.Member))
 				w := Waiting[T]{Due: time.UnixMilli(int64(min(max(it.Score, -latest), latest)))}
 				w.Value, err = q.unpacked(it.Member)
-				if !yield(w, core.Notice(q.failed("walk", err))) {
+				if !yield(w, core.Notice(q.Failed("walk", err))) {
 					return
 				}
 			}
@@ -364,18 +366,18 @@ func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 				return
 			}
 			at += n
-			p.saw(len(all), bytes)
+			p.Saw(len(all), bytes)
 		}
 	}
 }
 
 // upcoming returns packed elements and their times, from that place on.
-func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis.ZScore, error) {
-	if err := q.usable(ctx); err != nil {
+func (q *delayed[T]) upcoming(ctx context.Context, at int64, p paging.Plan) ([]rueidis.ZScore, error) {
+	if err := q.Usable(ctx); err != nil {
 		return nil, err
 	}
 	return send.Reading(q.h.e.Sender, ctx, func() ([]rueidis.ZScore, error) {
-		got, err := q.run(ctx, p.expecting(zrange), []string{q.of.times}, decimal(at), decimal(at+p.n-1), "WITHSCORES")
+		got, err := q.run(ctx, p.Expect(zrange), []string{q.of.times}, decimal(at), decimal(at+p.N-1), "WITHSCORES")
 		if err != nil {
 			return nil, err
 		}
@@ -387,13 +389,13 @@ func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis
 func (q *delayed[T]) unpacked(packed string) (v T, err error) {
 	text, err := unpack(packed)
 	if err != nil {
-		return v, &codec.DecodeError{Name: q.name, Bytes: []byte(packed), Cause: err}
+		return v, &codec.DecodeError{Name: q.Name, Bytes: []byte(packed), Cause: err}
 	}
 	return q.decode(text)
 }
 
 func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		n, err = send.Reading(q.h.e.Sender, ctx, func() (int64, error) {
 			if q.of.shared {
 				return send.Number(q.run(ctx, llen, []string{q.of.list}))
@@ -401,5 +403,5 @@ func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 			return send.Number(q.run(ctx, zcard, []string{q.of.dues}))
 		})
 	}
-	return n, q.failed("count", err)
+	return n, q.Failed("count", err)
 }

@@ -25,7 +25,7 @@ func delayedOn(t testing.TB, e *locking.Engine) *Delayed[string] {
 	t.Helper()
 	q := NewDelayed[string](e, redistest.Name(t), WithCodec(codec.Text), WithRedissonFormat())
 	t.Cleanup(func() {
-		for _, key := range q.q.object {
+		for _, key := range q.q.Keys {
 			e.Redis.Do(context.Background(), e.Redis.B().Del().Key(key).Build())
 		}
 	})
@@ -538,7 +538,7 @@ func TestAKeyOfAnotherType(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		for i := range 3 {
 			q := delayedOn(t, engineOn(t, raw))
-			key := q.q.object[i]
+			key := q.q.Keys[i]
 			foreign(t, raw, q, pack("a"), 0, false)
 			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(key).Value("text").Build()).Error())
 			ops := map[string]func() error{

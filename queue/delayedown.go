@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Our own format of what waits in a delayed queue: a sorted set of ids by when they are
@@ -56,7 +57,7 @@ func (q *delayed[T]) removeOwn(ctx context.Context, text string, n int64) (remov
 	for removed < n && err == nil {
 		most := min(n-removed, mostOwnRemoved)
 		var some int64
-		some, err = write(ctx, &q.base, send.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
+		some, err = whole.Write(ctx, &q.Object, send.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
 		if removed += some; some < most {
 			break
 		}
@@ -70,14 +71,14 @@ func (q *delayed[T]) waitingOwn(ctx context.Context) iter.Seq2[Waiting[T], error
 		for at := int64(0); ; {
 			some, err := q.upcomingOwn(ctx, at)
 			if err != nil {
-				yield(Waiting[T]{}, q.failed("walk", err))
+				yield(Waiting[T]{}, q.Failed("walk", err))
 				return
 			}
 			if len(some) == 0 {
 				return
 			}
 			for _, w := range some {
-				if !yield(w.Waiting, core.Notice(q.failed("walk", w.err))) {
+				if !yield(w.Waiting, core.Notice(q.Failed("walk", w.err))) {
 					return
 				}
 			}
@@ -94,7 +95,7 @@ type ahead[T any] struct {
 
 // upcomingOwn returns some of what waits, from that place on.
 func (q *delayed[T]) upcomingOwn(ctx context.Context, at int64) (all []ahead[T], err error) {
-	if err := q.usable(ctx); err != nil {
+	if err := q.Usable(ctx); err != nil {
 		return nil, err
 	}
 	return send.Reading(q.h.e.Sender, ctx, func() ([]ahead[T], error) {
@@ -114,7 +115,7 @@ func (q *delayed[T]) upcomingOwn(ctx context.Context, at int64) (all []ahead[T],
 			}
 			all[i].Due = time.UnixMilli(int64(min(max(due, -latest), latest)))
 			if parts[2*i+1].IsNil() {
-				all[i].err = &codec.DecodeError{Name: q.name, Cause: errNoElement}
+				all[i].err = &codec.DecodeError{Name: q.Name, Cause: errNoElement}
 				continue
 			}
 			text, err := parts[2*i+1].ToString()

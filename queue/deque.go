@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/blocked"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // End is one of the two ends of a [Queue].
@@ -39,10 +41,10 @@ func (e End) word() (string, error) {
 func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
 	words, err := q.q.moving(ctx, from, to, at)
 	if err == nil {
-		v, err = q.q.one(itemsOf(write(ctx, &q.q.base, single, lmove, []string{q.q.key, to.q.key}, words...)))
+		v, err = q.q.one(itemsOf(whole.Write(ctx, &q.q.Object, single, lmove, []string{q.q.Key, to.q.Key}, words...)))
 		q.q.moved(ctx, to, err)
 	}
-	return v, q.q.failed("move an element of", err)
+	return v, q.q.Failed("move an element of", err)
 }
 
 // TakeMove is [Queue.Move] that waits for an element while the queue is empty. Only ctx
@@ -85,18 +87,18 @@ var lpos = scripts.NewCommand("LPOS", scripts.Safe)
 
 func (q *handle[T]) contains(ctx context.Context, v T) (there bool, err error) {
 	var texts []string
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		there, err = read(ctx, &q.base, func(got send.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
+		there, err = whole.Read(ctx, &q.Object, func(got send.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
 	}
-	return there, q.failed("look into", err)
+	return there, q.Failed("look into", err)
 }
 
 // moving returns the words of a move between two ends.
 func (q *handle[T]) moving(ctx context.Context, from End, to *Queue[T], at End) (words []string, err error) {
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		err = q.reaches(to)
 	}
 	for _, end := range []End{from, at} {
@@ -113,13 +115,13 @@ func (q *handle[T]) takeMove(ctx context.Context, from End, to *Queue[T], at End
 	words, err := q.moving(ctx, from, to, at)
 	if err == nil {
 		var text string
-		text, err = q.awaitMove(ctx, to.q.key, words)
+		text, err = q.awaitMove(ctx, to.q.Key, words)
 		if err == nil {
 			v, err = q.one([]poller.Item{{Text: text}}, nil)
 			q.moved(ctx, to, err)
 		}
 	}
-	return v, q.failed("move an element of", err)
+	return v, q.Failed("move an element of", err)
 }
 
 // awaitMove moves an element when there is one. Each answer is waited for, whatever has
@@ -129,7 +131,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 	for wait := false; ; wait = true {
 		var place poller.Place
 		if wait { // before it is looked: what comes from now on is told
-			place = q.h.poller.JoinFor(announced, q.seen.most(), nil, q.key)
+			place = q.h.poller.JoinFor(announced, q.seen.most(), nil, q.Key)
 		}
 		began := time.Now()
 		texts, err := q.moveNow(ctx, to, words)
@@ -139,7 +141,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		case refused.IsZero():
 			refused = time.Now()
 		}
-		borne := err == nil || ctx.Err() == nil && waitable(err) && !errors.Is(err, ErrOutcomeUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
+		borne := err == nil || ctx.Err() == nil && blocked.Passes(err) && !errors.Is(err, ErrOutcomeUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
 		if len(texts) > 0 || !borne {
 			if wait {
 				q.h.poller.Leave(place)
@@ -148,7 +150,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 				return texts[0], nil
 			}
 			if ctx.Err() != nil {
-				err, _ = q.h.unpopped(ctx, []string{q.key}, err, began)
+				err, _ = q.h.unpopped(ctx, []string{q.Key}, err, began)
 			}
 			return "", err
 		}
@@ -156,7 +158,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 			continue
 		}
 		if err != nil {
-			q.h.poller.Fails(announced, q.key, err)
+			q.h.poller.Fails(announced, q.Key, err)
 		}
 		got, ended := q.h.poller.Await(ctx, place)
 		switch {
@@ -173,7 +175,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 // moveNow moves an element, if there is one. ctx ends the re-sending, and no send.
 func (q *handle[T]) moveNow(ctx context.Context, to string, words []string) (texts []string, err error) {
 	if !q.h.e.During(func() {
-		texts, err = single(q.h.e.RunTold(ctx, lmove, []string{q.key, to}, words, q.h.failedPop(q.key)))
+		texts, err = single(q.h.e.RunTold(ctx, lmove, []string{q.Key, to}, words, q.h.failedPop(q.Key)))
 	}) {
 		return nil, ErrClosed
 	}
@@ -181,15 +183,15 @@ func (q *handle[T]) moveNow(ctx context.Context, to string, words []string) (tex
 }
 
 func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		err = countable(n)
 	}
 	var it poller.Item
 	if err == nil {
-		_, it, err = q.h.take(ctx, head, []string{q.key}, q.seen.most())
+		_, it, err = q.h.take(ctx, head, []string{q.Key}, q.seen.most())
 	}
 	if err != nil {
-		return nil, q.failed("take from", err)
+		return nil, q.Failed("take from", err)
 	}
 	items := []poller.Item{it}
 	q.seen.saw(it)
@@ -200,5 +202,5 @@ func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
 	}
 	q.took(ctx, len(items), nil)
 	vs, bad := q.all(items)
-	return vs, q.failed("take from", errors.Join(bad, err))
+	return vs, q.Failed("take from", errors.Join(bad, err))
 }

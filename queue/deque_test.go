@@ -53,7 +53,7 @@ func TestQueueMovesBetweenAnyTwoEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan error)
 		go func() { _, err := a.TakeMove(ctx, Head, b, Tail); gone <- err }()
-		redistest.Eventually(t, func() bool { return a.q.h.poller.Waiting(announced, a.q.key) }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return a.q.h.poller.Waiting(announced, a.q.Key) }, soon, time.Millisecond)
 		cancel()
 		require.ErrorIs(t, redistest.Done(t, gone), context.Canceled)
 
@@ -64,7 +64,7 @@ func TestQueueMovesBetweenAnyTwoEnds(t *testing.T) {
 				assert.NoError(t, err)
 			})
 		}
-		redistest.Eventually(t, func() bool { return a.q.h.poller.InLine(announced, a.q.key) == 3 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return a.q.h.poller.InLine(announced, a.q.Key) == 3 }, soon, time.Millisecond)
 		for _, v := range []string{"1", "2", "3"} {
 			offered(t, a, v)
 		}

@@ -14,8 +14,7 @@
 // scores: RScoredSortedSet.
 // Elements of a [Delayed] wait before they are moved into such a list; with
 // [WithRedissonFormat] it is RDelayedQueue.
-// A [Stream] is a log that keeps its entries, and a [Group] has the consumers that share
-// them: RStream.
+// A log that keeps its elements, which groups of consumers read, is in package stream.
 //
 // # What it promises
 //
@@ -92,8 +91,6 @@
 // An error of a sequence that wraps rueidisson.ErrNotice, such as an element that does
 // not decode, does not end it. Any other error is its last element.
 //
-// [Group.Consume] and [Group.Messages] have a complete loop each. That of the others:
-//
 //	for v, err := range orders.Consume(ctx) {
 //		switch {
 //		case errors.Is(err, rueidisson.ErrNotice): // it does not decode, and is off the queue
@@ -108,8 +105,7 @@
 // # Elements
 //
 // They are msgpack unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise; both sides
-// must use the same codec, since nothing in Redis names it. The fields of a [Stream] are text unless
-// [WithFieldCodec] or [WithCodecs] say otherwise. What another codec has written comes as a
+// must use the same codec, since nothing in Redis names it. What another codec has written comes as a
 // *[codec.DecodeError] with its bytes, as it is off the queue already, and the others are read.
 //
 // See docs/guide/queues.md for programs, waits, delays and costs, docs/migrating.md for codecs and the methods

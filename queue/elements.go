@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
@@ -19,20 +20,20 @@ type elements[E any] struct {
 }
 
 // popping takes up to n elements. p has how many bytes they have if they are like those before.
-type popping func(n int, p pages) ([]poller.Item, error)
+type popping func(n int, p paging.Plan) ([]poller.Item, error)
 
 // poll takes the element at an end.
 func (q *elements[E]) poll(ctx context.Context, from *end) (v E, err error) {
-	return q.pollOne(ctx, func() ([]poller.Item, error) { return q.h.pop(ctx, from, q.key, q.seen.most()) })
+	return q.pollOne(ctx, func() ([]poller.Item, error) { return q.h.pop(ctx, from, q.Key, q.seen.most()) })
 }
 
 // pollOne takes an element by a pop of one.
 func (q *elements[E]) pollOne(ctx context.Context, pop func() ([]poller.Item, error)) (v E, err error) {
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		v, err = q.one(pop())
 		q.took(ctx, 1, err)
 	}
-	return v, q.failed("poll", err)
+	return v, q.Failed("poll", err)
 }
 
 // one returns the only element of an answer, or [ErrEmpty].
@@ -63,10 +64,10 @@ func (q *elements[E]) all(items []poller.Item) ([]E, error) {
 
 // popsFrom pops up to n elements at an end, of about so many bytes as p has seen. ctx ends the wait as that of hub.pop.
 func (q *elements[E]) popsFrom(ctx context.Context, from *end) popping {
-	return func(n int, p pages) ([]poller.Item, error) {
-		_, items, err := q.h.popBy(ctx, from, q.key, func() (string, []poller.Item, error) {
-			items, err := q.h.popNow(ctx, from, q.key, n, p)
-			return q.key, items, err
+	return func(n int, p paging.Plan) ([]poller.Item, error) {
+		_, items, err := q.h.popBy(ctx, from, q.Key, func() (string, []poller.Item, error) {
+			items, err := q.h.popNow(ctx, from, q.Key, n, p)
+			return q.Key, items, err
 		})
 		return items, err
 	}
@@ -75,7 +76,7 @@ func (q *elements[E]) popsFrom(ctx context.Context, from *end) popping {
 // pollN takes up to n elements.
 func (q *elements[E]) pollN(ctx context.Context, n int, pop popping) (vs []E, err error) {
 	var items []poller.Item
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		err = countable(n)
 	}
 	if err == nil {
@@ -89,17 +90,17 @@ func (q *elements[E]) pollN(ctx context.Context, n int, pop popping) (vs []E, er
 		err = errors.Join(bad, err)
 		q.took(ctx, len(items), nil)
 	}
-	return vs, q.failed("poll", err)
+	return vs, q.Failed("poll", err)
 }
 
 // popUpTo takes up to n elements, about a megabyte at a time. What was taken before an error
 // comes with it.
 func (q *elements[E]) popUpTo(n int64, pop popping) (items []poller.Item, err error) {
 	for p := q.seen.takes(n); n > 0; {
-		p = p.upTo(n)
-		ask := p.n
+		p = p.UpTo(n)
+		ask := p.N
 		some, err := pop(int(ask), p)
-		p.saw(len(some), q.seen.saw(some...))
+		p.Saw(len(some), q.seen.saw(some...))
 		items = append(items, some...)
 		if n -= int64(len(some)); err != nil || int64(len(some)) < ask {
 			return items, err
@@ -125,52 +126,52 @@ func (q *elements[E]) drain(ctx context.Context, pop popping) (vs []E, err error
 	}
 	p := q.seen.takes(n)
 	for n > 0 && err == nil {
-		p = p.upTo(n)
+		p = p.UpTo(n)
 		var items []poller.Item
-		if items, err = pop(int(p.n), p); len(items) == 0 {
+		if items, err = pop(int(p.N), p); len(items) == 0 {
 			break
 		}
-		p.saw(len(items), q.seen.saw(items...))
+		p.Saw(len(items), q.seen.saw(items...))
 		q.took(ctx, len(items), nil)
 		some, bad := q.all(items)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(items))
 	}
-	return vs, q.failed("drain", errors.Join(append(undecoded, err)...))
+	return vs, q.Failed("drain", errors.Join(append(undecoded, err)...))
 }
 
 // take takes the element at an end, and waits for one.
 func (q *elements[E]) take(ctx context.Context, from *end) (v E, err error) {
 	var it poller.Item
-	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key}, q.seen.most())
+	if err = q.Usable(ctx); err == nil {
+		_, it, err = q.h.take(ctx, from, []string{q.Key}, q.seen.most())
 	}
 	if err == nil {
 		v, err = q.one([]poller.Item{it}, nil)
 		q.took(ctx, 1, err)
 	}
-	return v, q.failed("take from", err)
+	return v, q.Failed("take from", err)
 }
 
 // page is how many elements a walk looks at, at a time, at most.
 const page = 1000
 
 // walk yields element after element. Window reads those from an index on.
-func (q *elements[E]) walk(ctx context.Context, window func(at int64, p pages) ([]poller.Item, error)) iter.Seq2[E, error] {
+func (q *elements[E]) walk(ctx context.Context, window func(at int64, p paging.Plan) ([]poller.Item, error)) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		p := q.seen.walks(page)
 		for at := int64(0); ; {
-			n := p.n
-			items, err := []poller.Item(nil), q.usable(ctx)
+			n := p.N
+			items, err := []poller.Item(nil), q.Usable(ctx)
 			if err == nil {
 				items, err = window(at, p)
 			}
 			if err != nil {
 				var none E
-				yield(none, q.failed("walk", err))
+				yield(none, q.Failed("walk", err))
 				return
 			}
 			for _, it := range items {
-				if v, err := q.value(it); !yield(v, core.Notice(q.failed("walk", err))) {
+				if v, err := q.value(it); !yield(v, core.Notice(q.Failed("walk", err))) {
 					return
 				}
 			}
@@ -178,7 +179,7 @@ func (q *elements[E]) walk(ctx context.Context, window func(at int64, p pages) (
 				return
 			}
 			at += n
-			p.saw(len(items), q.seen.saw(items...))
+			p.Saw(len(items), q.seen.saw(items...))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -115,7 +116,7 @@ func (h *hub) pop(ctx context.Context, from *end, key string, longest int64) ([]
 // popAny pops one element, like pop, of the first of several lists of a slot that has one.
 func (h *hub) popAny(ctx context.Context, from *end, keys []string, longest int64) (key string, items []poller.Item, err error) {
 	return h.popBy(ctx, from, keys[0], func() (key string, items []poller.Item, err error) {
-		got, err := h.e.RunTold(ctx, pages{bytes: longest}.expecting(lmpop{}), keys, []string{from.word}, h.failedPop(keys[0]))
+		got, err := h.e.RunTold(ctx, paging.Plan{Bytes: longest}.Expect(lmpop{}), keys, []string{from.word}, h.failedPop(keys[0]))
 		if err != nil || got.Nil {
 			return "", nil, err
 		}
@@ -183,30 +184,27 @@ const (
 )
 
 // popNow makes one pop. One without a number is answered with a text.
-func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
+func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p paging.Plan) ([]poller.Item, error) {
 	if n == 1 && !from.scored {
-		text, there, err := send.Text(h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, nil, h.failedPop(key)))
+		text, there, err := send.Text(h.e.RunTold(ctx, p.Expect(from.pop), []string{key}, nil, h.failedPop(key)))
 		if err != nil || !there {
 			return nil, err
 		}
 		return []poller.Item{{Text: text}}, nil
 	}
-	got, err := h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, []string{decimal(int64(n))}, h.failedPop(key))
+	got, err := h.e.RunTold(ctx, p.Expect(from.pop), []string{key}, []string{decimal(int64(n))}, h.failedPop(key))
 	if err != nil || got.Nil {
 		return nil, err
 	}
 	return from.kind.Rest(got.RedisMessage)
 }
 
-// mostInOne bounds the elements of one command.
-const mostInOne = 5000
-
 // putBack has elements put back to the end that they came from, in the order in
 // which they stood there. It is called by tasks that Close waits for.
 func (h *hub) putBack(to *end, key string, items []poller.Item) {
 	items = slices.Clone(items)
 	slices.Reverse(items)
-	for some := range slices.Chunk(items, mostInOne/2) { // each may be two words
+	for some := range slices.Chunk(items, paging.Most/2) { // each may be two words
 		b := &back{h: h, key: key, request: keys.QueueDone(key, h.requests.ID()), items: len(some), words: to.words(some)}
 		h.e.CleanUpLater(key, time.Now().Add(keptFor), b.run)
 	}

@@ -23,19 +23,6 @@ var (
 	// the queue was deleted or has outlived its time.
 	ErrNoCapacity = errors.New("no capacity is set")
 
-	// ErrNoGroup says that a group of a stream was not made, or that it was
-	// destroyed, or the stream deleted: see [Group.Create].
-	ErrNoGroup = errors.New("there is no such group")
-
-	// ErrPending says that a consumer of a group has entries, and was not removed: see
-	// [Group.RemoveConsumer].
-	ErrPending = errors.New("the consumer has entries that are pending")
-
-	// ErrLost says that a message of a stream was not settled, since another consumer may
-	// have it: it was not handled for longer than [WithIdle] says, or was acknowledged. Nack and Bury
-	// also return it for a message that the stream has dropped: it is gone.
-	ErrLost = errors.New("another consumer may have it, or the stream has it no more")
-
 	// ErrInvalidArgument says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument

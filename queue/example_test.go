@@ -187,30 +187,3 @@ func ExamplePriority() {
 	// {page somebody 0} <nil>
 	// {tidy up 2} <nil>
 }
-
-// A consumer that does not acknowledge an entry gets it again, or another does.
-func ExampleGroup_Consume() {
-	c, stop := exampleClient()
-	defer stop()
-	ctx := context.Background()
-
-	payments := queue.NewStream[string, int](c, "payments")
-	billing := payments.Group("billing")
-	if _, err := billing.Create(ctx, queue.FromStart); err != nil {
-		panic(err)
-	}
-	if _, err := payments.Add(ctx, map[string]int{"order": 7, "cents": 250}); err != nil {
-		panic(err)
-	}
-	for e, err := range billing.Consume(ctx, "worker-1") {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(e.Fields["order"], e.Fields["cents"])
-		fmt.Println(billing.Ack(ctx, e.ID))
-		break
-	}
-	// Output:
-	// 7 250
-	// 1 <nil>
-}

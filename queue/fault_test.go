@@ -104,15 +104,11 @@ func (b *books) takers(ctx context.Context, n int, qs ...*Queue[string]) *sync.W
 // onReal runs a test on every kind of real server, each of its own.
 var onReal = redistest.OnStarted
 
-// onePipeline has rueidis send everything by one connection, so that connections
-// can be counted.
-func onePipeline(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 }
-
 // TestAThousandTakersShareTwoConnections, and leave none.
 func TestAThousandTakersShareTwoConnections(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		e := engineOn(t, server.Client(t, onePipeline))
+		e := engineOn(t, server.Client(t, redistest.OnePipeline))
 		var qs []*Queue[string]
 		for range 100 {
 			qs = append(qs, New[string](e, redistest.Name(t), WithCodec(codec.Text)))
@@ -195,7 +191,7 @@ func TestConnectionsThatBreakLoseLittle(t *testing.T) {
 func TestCloseLosesNothing(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		direct := engineOn(t, server.Client(t, onePipeline))
+		direct := engineOn(t, server.Client(t, redistest.OnePipeline))
 		closes := redistest.Count(t, 10, 200)
 		b := newBooks()
 		q := New[string](direct, redistest.Name(t), WithCodec(codec.Text))
@@ -269,7 +265,7 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 	err := <-result
 	require.Error(t, err)
 	require.ErrorContains(t, err, q.Name())
-	require.False(t, q.q.h.poller.Waiting(head.kind, q.q.key))
+	require.False(t, q.q.h.poller.Waiting(head.kind, q.q.Key))
 	proxy.Accept()
 }
 
@@ -415,7 +411,7 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 		kind *poller.Kind
 		key  string
 		n    int
-	}{{head.kind, plain.q.key, 2}, {tail.kind, plain.q.key, 1}, {announced, plain.q.key, 1}, {announced, b.q.key, 1}, {head.kind, d.q.key, 1}}
+	}{{head.kind, plain.q.Key, 2}, {tail.kind, plain.q.Key, 1}, {announced, plain.q.Key, 1}, {announced, b.q.Key, 1}, {head.kind, d.q.Key, 1}}
 	for _, at := range waits {
 		redistest.Eventually(t, func() bool { return plain.q.h.poller.InLine(at.kind, at.key) == at.n }, soon, time.Millisecond)
 	}
@@ -455,9 +451,9 @@ func TestAllWhoWaitInAnOutageAreTold(t *testing.T) {
 	for range n {
 		go func() { _, err := b.Take(ctx); errs <- err }()
 	}
-	redistest.Eventually(t, func() bool { return b.q.h.poller.InLine(announced, b.q.key) == 1 }, soon, time.Millisecond)
-	l := b.q.h.takers.Get(b.q.key)
-	defer b.q.h.takers.Put(b.q.key, l)
+	redistest.Eventually(t, func() bool { return b.q.h.poller.InLine(announced, b.q.Key) == 1 }, soon, time.Millisecond)
+	l := b.q.h.takers.Get(b.q.Key)
+	defer b.q.h.takers.Put(b.q.Key, l)
 	redistest.Eventually(t, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -465,7 +461,7 @@ func TestAllWhoWaitInAnOutageAreTold(t *testing.T) {
 	}, soon, time.Millisecond)
 	proxy.Refuse()
 	proxy.CutAll()
-	redistest.Eventually(t, func() bool { return b.q.h.poller.Failing(announced, b.q.key) != nil }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return b.q.h.poller.Failing(announced, b.q.Key) != nil }, soon, time.Millisecond)
 	cancel()
 	for range n {
 		require.ErrorIs(t, <-errs, send.ErrUnreached)
@@ -483,7 +479,7 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 			q := New[string](e, redistest.Name(t), WithCodec(codec.Text))
 			offered(t, q, "c")
 			lost := proxy.DropReply(redistest.MatchScript(backScript.Body()), 2)
-			e.During(func() { q.q.h.putBack(end, q.q.key, []poller.Item{{Text: "a"}, {Text: "b"}}) })
+			e.During(func() { q.q.h.putBack(end, q.q.Key, []poller.Item{{Text: "a"}, {Text: "b"}}) })
 			lost.Await(t)
 			require.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
 			want := []string{"a", "b", "c"}
@@ -560,7 +556,7 @@ func TestPollsOfLongElementsGoByAConnectionOfTheirOwn(t *testing.T) {
 			offered(t, q, strings.Repeat("x", 100_000))
 			batch[i] = &popCall{Ask: popAsk{from: head, bytes: 100_000}}
 		}
-		require.NoError(t, q.q.h.sendPops(side{lpop, q.q.key}, 0, batch))
+		require.NoError(t, q.q.h.sendPops(side{lpop, q.q.Key}, 0, batch))
 		for _, c := range batch {
 			require.Len(t, c.Answer, 1)
 		}

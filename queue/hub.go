@@ -3,12 +3,15 @@ package queue
 import (
 	"context"
 
+	"github.com/rueidisson/rueidisson/internal/blocked"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // hub is what the queues of one client have in common.
@@ -17,10 +20,8 @@ type hub struct {
 	requests *send.Requests
 	poller   *poller.Poller
 	failures failures
-	doors    places.Places[string, *door]
+	doors    places.Places[string, *wait.Door]
 	takers   places.Places[string, *takers]
-	posts    places.Places[post, *door]
-	tips     *poller.Streams
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
 	pops     *combine.Table[side, popAsk, []poller.Item]
@@ -32,18 +33,19 @@ type hubKey struct{}
 
 func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
-		h := &hub{e: e, requests: send.NewRequests(e.Sender), tips: poller.NewStreams()}
+		h := &hub{e: e, requests: send.NewRequests(e.Sender)}
 		h.failures.of = make(map[string]failure)
 		h.combines()
 		h.movers = newMovers(h)
-		// What the poller has and nobody wants any more goes back.
-		h.poller = e.NewPoller(func(k *poller.Kind, key string, items []poller.Item) { h.putBack(endOf(k), key, items) })
-		h.doors.Make = newDoor
-		h.doors.Idle = func(*door) bool { return true }
+		waiting := blocked.Of(e)
+		waiting.PutsBack(func(k *poller.Kind, key string, items []poller.Item) { // of the hub that is kept, if several are made at once
+			hubOf(e).putBack(endOf(k), key, items)
+		})
+		h.poller = waiting.Poller
+		h.doors.Make = func(string) *wait.Door { return wait.NewDoor() }
+		h.doors.Idle = func(*wait.Door) bool { return true }
 		h.takers.Make = func(string) *takers { return &takers{} }
 		h.takers.Idle = func(*takers) bool { return true }
-		h.posts.Make = func(post) *door { return newDoor("") }
-		h.posts.Idle = func(*door) bool { return true }
 		return h
 	}).(*hub)
 }
@@ -99,7 +101,7 @@ func (h *hub) combines() {
 
 // cutPops has one command bring about a megabyte.
 func cutPops(waiting []*popCall) int {
-	return portion(len(waiting), mostPops, pageBytes, func(i int) int { return int(expected(waiting[i].Ask.bytes)) })
+	return portion(len(waiting), mostPops, paging.Bytes, func(i int) int { return int(expected(waiting[i].Ask.bytes)) })
 }
 
 func cutOffers(waiting []*offerCall) int {
@@ -109,7 +111,7 @@ func cutOffers(waiting []*offerCall) int {
 		for _, text := range c.Ask {
 			bytes += len(text)
 		}
-		if i > 0 && (i == mostOffers || elements > mostInOne || bytes > mostOffered) {
+		if i > 0 && (i == mostOffers || elements > paging.Most || bytes > mostOffered) {
 			return i
 		}
 	}
@@ -150,9 +152,9 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	p := pages{n: int64(len(batch))}
+	p := paging.Plan{N: int64(len(batch))}
 	for _, c := range batch {
-		p.bytes += c.Ask.bytes
+		p.Bytes += c.Ask.bytes
 	}
 	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
 	h.mayBeLost(on.key, err)

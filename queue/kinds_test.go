@@ -19,8 +19,7 @@ import (
 // common, under names that begin so. Those that take find something there.
 func kindsOf(e *locking.Engine, name string, opts ...Option) []func(ctx context.Context) error {
 	return append(ringOperations(NewRing[string](e, name, opts...)),
-		append(priorityOperations(NewPriority[string](e, beside(name, "p"), opts...)),
-			streamOperations(NewStream[string, string](e, beside(name, "s"), opts...))...)...)
+		priorityOperations(NewPriority[string](e, beside(name, "p"), opts...))...)
 }
 
 // beside is another name, unless there is none.
@@ -29,36 +28,6 @@ func beside(name, more string) string {
 		return ""
 	}
 	return name + more
-}
-
-func streamOperations(s *Stream[string, string]) []func(ctx context.Context) error {
-	g := s.Group("g")
-	entries := func(seq func(func(Entry[string, string], error) bool)) error { return consumed(seq) }
-	return []func(ctx context.Context) error{
-		func(ctx context.Context) error { _, err := s.Add(ctx, map[string]string{"a": "1"}); return err },
-		func(ctx context.Context) error { _, err := g.Create(ctx, FromStart); return err },
-		func(ctx context.Context) error { return entries(s.Range(ctx, "", "")) },
-		func(ctx context.Context) error { return entries(s.Reverse(ctx, "", "")) },
-		func(ctx context.Context) error { return entries(g.Consume(ctx, "c")) },
-		func(ctx context.Context) error { return waitsAWhile(ctx, g) },
-		func(ctx context.Context) error {
-			for _, err := range g.Pending(ctx) {
-				return err
-			}
-			return nil
-		},
-		func(ctx context.Context) error { _, err := g.Ack(ctx, "1-1"); return err },
-		func(ctx context.Context) error { _, err := s.Remove(ctx, "1-1"); return err },
-		func(ctx context.Context) error { _, err := s.Trim(ctx, 0); return err },
-		func(ctx context.Context) error { _, err := s.TrimBefore(ctx, "5"); return err },
-		func(ctx context.Context) error { _, err := s.Len(ctx); return err },
-		func(ctx context.Context) error { _, err := s.Exists(ctx); return err },
-		func(ctx context.Context) error { _, err := s.Expire(ctx, time.Hour); return err },
-		func(ctx context.Context) error { _, err := s.Persist(ctx); return err },
-		func(ctx context.Context) error { _, err := s.Remaining(ctx); return err },
-		func(ctx context.Context) error { _, err := g.Destroy(ctx); return err },
-		func(ctx context.Context) error { _, err := s.Delete(ctx); return err },
-	}
 }
 
 func priorityOperations(q *Priority[string]) []func(ctx context.Context) error {
@@ -113,7 +82,7 @@ func ringOperations(q *Ring[string]) []func(ctx context.Context) error {
 		func(ctx context.Context) error { _, err := q.Oldest(ctx, 1); return err },
 		func(ctx context.Context) error { _, err := q.Newest(ctx, 1); return err },
 		func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
-		func(ctx context.Context) error { return walked(q.Values(ctx)) },
+		func(ctx context.Context) error { return redistest.FirstError(q.Values(ctx)) },
 		func(ctx context.Context) error { _, err := q.Len(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Exists(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Expire(ctx, time.Hour); return err },
@@ -123,19 +92,6 @@ func ringOperations(q *Ring[string]) []func(ctx context.Context) error {
 		func(ctx context.Context) error { _, err := q.Clear(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
 	}
-}
-
-// waitsAWhile is a consumer that has come for nothing.
-func waitsAWhile(ctx context.Context, g *Group[string, string]) error {
-	if ctx == nil || ctx.Err() != nil {
-		return consumed(g.Consume(ctx, "d"))
-	}
-	waiting, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	if err := consumed(g.Consume(waiting, "d")); !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return nil
 }
 
 // TestKindsRefuseWhatCannotBeUsed, and nothing is sent.

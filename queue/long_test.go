@@ -9,27 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// slowEngine is one whose sends have a second, for 2 MB.
-func slowEngine(t *testing.T, server *redistest.Server) *locking.Engine {
-	t.Helper()
-	return slowEngineAt(t, server, 2<<20)
-}
-
-// slowEngineAt has a link of so many bytes a second.
-func slowEngineAt(t *testing.T, server *redistest.Server, rate int) *locking.Engine {
-	t.Helper()
-	return engineOn(t, server.Client(t, redistest.Slow(rate), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second }), shortSends)
-}
+// slowRate has the link of an engine carry 2 MB in the second that its sends have.
+const slowRate = 2 << 20
 
 // sized is texts of so many kilobytes.
 func sized(kilobytes ...int) (vs []string) {
@@ -46,7 +37,7 @@ func TestQueueWalkReadsAnElementThatIsLongerThanTheOnesBefore(t *testing.T) {
 	name, want := redistest.Name(t), sized(100, 100, 100, 100, 6<<10)
 	_, err := New[string](engineOn(t, server.Client(t)), name, WithCodec(codec.Text)).Offer(t.Context(), want...)
 	require.NoError(t, err)
-	got, err := yielded(New[string](slowEngine(t, server), name, WithCodec(codec.Text)).Values(t.Context()), func(v string) string { return v })
+	got, err := redistest.Yielded(New[string](enginetest.Slow(t, server, slowRate), name, WithCodec(codec.Text)).Values(t.Context()), func(v string) string { return v })
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
@@ -62,7 +53,7 @@ func TestARingBufferIsReadThatHasALongElement(t *testing.T) {
 	for how, look := range map[string]func(*Ring[string], context.Context, int) ([]string, error){
 		"oldest": (*Ring[string]).Oldest, "newest": (*Ring[string]).Newest,
 	} {
-		got, err := look(NewRing[string](slowEngine(t, server), q.Name(), WithCodec(codec.Text)), t.Context(), 3)
+		got, err := look(NewRing[string](enginetest.Slow(t, server, slowRate), q.Name(), WithCodec(codec.Text)), t.Context(), 3)
 		require.NoError(t, err, how)
 		require.True(t, slices.Equal(want, got), how)
 	}
@@ -99,7 +90,7 @@ func TestElementsOfAMegabyteAreTakenOneByOne(t *testing.T) {
 			name := redistest.Name(t)
 			_, err := New[string](engineOn(t, server.Client(t)), name, WithCodec(codec.Text)).Offer(t.Context(), want...)
 			require.NoError(t, err)
-			got, err := take(slowEngineAt(t, server, rate), name)
+			got, err := take(enginetest.Slow(t, server, rate), name)
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			require.True(t, slices.Equal(want, got))
@@ -126,7 +117,7 @@ func TestALongLineTakesElementsOfAMegabyte(t *testing.T) {
 			got <- v
 		})
 	}
-	redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(poller.Head, q.q.key) == takers }, redistest.Soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(poller.Head, q.q.Key) == takers }, redistest.Soon, time.Millisecond)
 	filling := New[string](engineOn(t, server.Client(t)), "long", WithCodec(codec.Text))
 	_, err := filling.Offer(t.Context(), want...)
 	require.NoError(t, err)
@@ -199,7 +190,7 @@ func TestDrainLosesNoLargeElements(t *testing.T) {
 				want = append(want, decimal(int64(i))+v) // a sorted set has none twice
 			}
 			redistest.Within(t, time.Second, func() time.Duration {
-				got, err := of(engineOn(t, server.Client(t)), slowEngine(t, server), redistest.Name(t), want)
+				got, err := of(engineOn(t, server.Client(t)), enginetest.Slow(t, server, slowRate), redistest.Name(t), want)
 				if errors.Is(err, ErrOutcomeUnknown) && errors.Is(err, context.DeadlineExceeded) {
 					return time.Minute // the time was not enough, which is no fault of a process that stood still
 				}
@@ -209,38 +200,4 @@ func TestDrainLosesNoLargeElements(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestStreamConsumerIsGivenALargeEntry, which did not arrive at first: it is claimed with
-// more time.
-func TestStreamConsumerIsGivenALargeEntry(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t, redistest.Version("8.0"))
-	s := NewStream[string, string](engineOn(t, server.Client(t)), redistest.Name(t), WithCodec(codec.Text))
-	made(t, s)
-	id := add(t, s, sized(3 << 10)[0])
-	g := NewStream[string, string](slowEngine(t, server), s.Name(), WithCodec(codec.Text)).Group("g")
-	for e, err := range g.Consume(within(t), "c", WithIdle(2*time.Second), WithBatch(16)) {
-		require.NoError(t, err)
-		require.Equal(t, id, e.ID)
-		require.Len(t, e.Fields["v"], 3<<20)
-		break
-	}
-}
-
-// TestStreamReadThatIsTooSlowMovesFewEntries to a consumer that does not see them.
-func TestStreamReadThatIsTooSlowMovesFewEntries(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t, redistest.Version("8.0"))
-	s := NewStream[string, string](engineOn(t, server.Client(t)), redistest.Name(t), WithCodec(codec.Text))
-	g := made(t, s)
-	for _, v := range sized(3<<10, 3<<10, 3<<10, 3<<10, 3<<10, 3<<10) {
-		add(t, s, v)
-	}
-	slow := NewStream[string, string](slowEngine(t, server), s.Name(), WithCodec(codec.Text)).Group("g")
-	for _, err := range slow.Consume(within(t), "c", WithBatch(16)) {
-		require.NoError(t, err)
-		break
-	}
-	require.LessOrEqual(t, len(all(t, g.Pending(t.Context()))), 3, "the one that came, and what was lost before")
 }

@@ -15,15 +15,12 @@ type Option interface{ applyHandle(*config) error }
 // config is what the options of a handle say.
 type config struct {
 	codec  any           // a codec.Codec[T]; nil: of the family
-	fields any           // a codec.Codec[K] of the fields of a stream; nil: of the family
-	names  *codec.Family // of the fields; nil: text
 	family *codec.Family // nil: the client's
 	shared bool          // what waits in a delayed queue is in Redisson's format
 }
 
-// WithCodec sets the codec of the elements, of a stream that of its values, as
-// rueidisson.WithCodec does for all objects of a client. The fields of a stream stay
-// [codec.Text]: see [WithFieldCodec] and [WithCodecs].
+// WithCodec sets the codec of the elements, as
+// rueidisson.WithCodec does for all objects of a client.
 func WithCodec(f codec.Family) Option {
 	return option(func(c *config) error {
 		c.family, c.codec = &f, nil
@@ -31,25 +28,7 @@ func WithCodec(f codec.Family) Option {
 	})
 }
 
-// WithCodecs sets the codec of a stream's fields and the codec of its values. A Java stream that has
-// one codec for both is WithCodecs(f, f). Other kinds of queue have no fields.
-func WithCodecs(fields, values codec.Family) Option {
-	return option(func(c *config) error {
-		c.names, c.family = &fields, &values
-		c.codec, c.fields = nil, nil
-		return nil
-	})
-}
-
-// WithFieldCodec sets the codec of the names of a stream's fields.
-func WithFieldCodec[K comparable](c codec.Codec[K]) Option {
-	return option(func(cfg *config) error {
-		cfg.fields = c
-		return codec.Check(c)
-	})
-}
-
-// WithValueCodec sets the codec of the elements, of a stream that of its values, to one of the
+// WithValueCodec sets the codec of the elements to one of the
 // program's own. [WithCodec] takes a family, which has a codec for each type.
 func WithValueCodec[T any](c codec.Codec[T]) Option {
 	return option(func(cfg *config) error {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Priority is a handle on the priority queue of one name, whose elements come
@@ -30,8 +32,8 @@ type Scored[T any] struct {
 func NewPriority[T any](c Client, name string, opts ...Option) *Priority[T] {
 	e := c.Engine()
 	q := new(priority[T])
-	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
-	q.is, q.count = "sorted set", zcard
+	q.coding = newCoding[T](&q.base, e, "priority queue", name, whole.Alone, opts)
+	q.Type, q.count = "sorted set", zcard
 	q.value = func(it poller.Item) (Scored[T], error) { // with its score also if it does not decode
 		v, err := q.decode(it.Text)
 		return Scored[T]{v, it.Score}, err
@@ -145,7 +147,7 @@ func (q *Priority[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 // Cost: ZRANGE for each 1,000 or 1 MB; the first four read less. Errors: as
 // [Priority.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
 func (q *Priority[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
-	return q.q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
-		return read(ctx, &q.q.base, scores, p.expecting(zrange), decimal(at), decimal(at+p.n-1), "WITHSCORES")
+	return q.q.walk(ctx, func(at int64, p paging.Plan) ([]poller.Item, error) {
+		return whole.Read(ctx, &q.q.Object, scores, p.Expect(zrange), decimal(at), decimal(at+p.N-1), "WITHSCORES")
 	})
 }

@@ -264,7 +264,7 @@ func TestAnotherTypeUnderAPriorityQueueIsNamed(t *testing.T) {
 // inLine returns when somebody stands in line for the queue.
 func inLine[T any](t testing.TB, q *Priority[T], from *end) {
 	t.Helper()
-	redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(from.kind, q.q.key) }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(from.kind, q.q.Key) }, soon, time.Millisecond)
 }
 
 func TestTakersOfAPriorityQueueWaitInOrder(t *testing.T) {
@@ -285,7 +285,7 @@ func TestTakersOfAPriorityQueueWaitInOrder(t *testing.T) {
 					assert.NoError(t, err)
 					got[i] = v.Value
 				})
-				redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(from.kind, q.q.key) == i+1 }, soon, time.Millisecond)
+				redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(from.kind, q.q.Key) == i+1 }, soon, time.Millisecond)
 			}
 			var offers []Scored[string]
 			var want []string
@@ -316,7 +316,7 @@ func TestWhatNobodyTookIsPutBackWithItsScore(t *testing.T) {
 		ranked(t, q, "b", 7)
 		lost := proxy.DropReply(redistest.MatchScript(backScript.Body()), 1)
 		e.During(func() {
-			q.q.h.putBack(lowest, q.q.key, []poller.Item{{Text: "a", Score: 0.1}, {Text: "b", Score: 1}, {Text: "c", Score: -1e300}})
+			q.q.h.putBack(lowest, q.q.Key, []poller.Item{{Text: "a", Score: 0.1}, {Text: "b", Score: 1}, {Text: "c", Score: -1e300}})
 		})
 		lost.Await(t)
 		raw := server.Client(t)
@@ -439,7 +439,7 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 func TestCloseUnderAPriorityQueueLosesNothing(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		direct := engineOn(t, server.Client(t, onePipeline))
+		direct := engineOn(t, server.Client(t, redistest.OnePipeline))
 		q := NewPriority[string](direct, redistest.Name(t), WithCodec(codec.Text))
 		connections := server.Connections(t)
 		b := newBooks()
@@ -487,7 +487,7 @@ func TestCloseUnderAPriorityQueueLosesNothing(t *testing.T) {
 func TestPriorityQueuesShareABlockedConnection(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := engineOn(t, server.Client(t, onePipeline))
+	e := engineOn(t, server.Client(t, redistest.OnePipeline))
 	before := server.Connections(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup

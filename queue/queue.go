@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Client is a *rueidisson.Client.
@@ -22,12 +23,9 @@ type Queue[T any] struct {
 // New returns a handle on the queue of that name, which is a deque, too.
 func New[T any](c Client, name string, opts ...Option) *Queue[T] {
 	e := c.Engine()
-	q := newHandle[T](e, "queue", name, alone, opts)
+	q := newHandle[T](e, "queue", name, whole.Alone, opts)
 	return &Queue[T]{common{&q.base}, q}
 }
-
-// alone returns the keys of what has one.
-func alone(key string) []string { return []string{key} }
 
 // Offer puts elements at the tail, in their order, and returns how many the queue has
 // then. Up to 5,000 of them or 1 MB are offered together. More are offered in parts, one
@@ -105,7 +103,7 @@ func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 // Cost: one command, which looks at every element until it has found them. Errors: as [Queue.Offer]. Source:
 // RQueue.remove, removeLastOccurrence.
 func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
+	return q.q.remove(ctx, lrem, []string{q.q.Key}, v, decimal(int64(n)))
 }
 
 // Drain takes all elements from the head on: as many as the queue has when it begins.

@@ -9,9 +9,11 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // Ring is a handle on the ring buffer of one name, which keeps so many of the
@@ -118,7 +120,7 @@ func (q *Ring[T]) Newest(ctx context.Context, n int) ([]T, error) {
 // Remove removes elements that are v, and returns how many there were; see
 // [Queue.Remove].
 func (q *Ring[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
+	return q.q.remove(ctx, lrem, []string{q.q.Key}, v, decimal(int64(n)))
 }
 
 // Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
@@ -133,10 +135,10 @@ func (q *Ring[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.v
 // Clear drops all elements, and reports whether there were any; the capacity stays.
 // Cost: UNLINK. Errors: as [Queue.Offer]. Source: RRingBuffer.clear.
 func (q *Ring[T]) Clear(ctx context.Context) (there bool, err error) {
-	if err = q.q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.object[:1])
+	if err = q.q.Usable(ctx); err == nil {
+		there, err = whole.Write(ctx, &q.q.Object, send.Yes, whole.Unlink, q.q.Keys[:1])
 	}
-	return there, q.q.failed("clear", err)
+	return there, q.q.Failed("clear", err)
 }
 
 var (
@@ -147,7 +149,7 @@ var (
 )
 
 func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
-	if err = q.usable(ctx); err == nil && len(vs) == 0 {
+	if err = q.Usable(ctx); err == nil && len(vs) == 0 {
 		return q.length(ctx)
 	}
 	var texts []string
@@ -158,11 +160,11 @@ func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
 		size, err = send.Writing(q.h.e.Sender, ctx, func() (int64, error) {
-			return q.h.rings.Do(context.Background(), q.key, some)
+			return q.h.rings.Do(context.Background(), q.Key, some)
 		})
 		q.offered(ctx, len(some), err)
 	}
-	return size, q.failed("offer to", err)
+	return size, q.Failed("offer to", err)
 }
 
 // sendToRing offers the elements of all calls, in order. Each call gets the number of elements
@@ -186,9 +188,9 @@ func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 
 // pop takes elements. Its answer is always waited for: what is put back would stand
 // in for newer ones.
-func (q *ring[T]) pop(ctx context.Context, n int, p pages) (items []poller.Item, err error) {
+func (q *ring[T]) pop(ctx context.Context, n int, p paging.Plan) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		items, err = itemsOf(send.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n)))))
+		items, err = itemsOf(send.Texts(q.run(ctx, p.Expect(lpop), q.Keys[:1], decimal(int64(n)))))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -197,29 +199,29 @@ func (q *ring[T]) pop(ctx context.Context, n int, p pages) (items []poller.Item,
 }
 
 func (q *ring[T]) pops(ctx context.Context) popping {
-	return func(n int, p pages) ([]poller.Item, error) { return q.pop(ctx, n, p) }
+	return func(n int, p paging.Plan) ([]poller.Item, error) { return q.pop(ctx, n, p) }
 }
 
 // look reads up to n elements from an index on, about a megabyte at a time. What is offered
 // meanwhile moves elements to lower indices: some may be missing. None is read twice, unless one is put back at
 // the head meanwhile, by a Queue of that name.
 func (q *ring[T]) look(ctx context.Context, at int64, n int) (vs []T, err error) {
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		err = countable(n)
 	}
 	var all []poller.Item
 	p := q.seen.takes(int64(n))
 	for left, over := int64(n), false; err == nil && left > 0 && !over; {
 		var part ringPart
-		part, err = read(ctx, &q.base, ringPartOf, p.expecting(ringLook), decimal(at), decimal(min(left, mostInOne)), decimal(pageBytes))
+		part, err = whole.Read(ctx, &q.Object, ringPartOf, p.Expect(ringLook), decimal(at), decimal(min(left, paging.Most)), decimal(paging.Bytes))
 		all = append(all, part.items...)
 		at, left, over = part.next, left-int64(len(part.items)), part.next < 0
-		p.saw(len(part.items), q.seen.saw(part.items...))
+		p.Saw(len(part.items), q.seen.saw(part.items...))
 	}
 	if err == nil {
 		vs, err = q.all(all)
 	}
-	return vs, q.failed("look at", err)
+	return vs, q.Failed("look at", err)
 }
 
 // ringPart has what one call read.

@@ -28,7 +28,7 @@ func ringOn(t testing.TB, e *locking.Engine, capacity int) *Ring[string] {
 		require.True(t, set)
 	}
 	t.Cleanup(func() {
-		for _, key := range q.q.object {
+		for _, key := range q.q.Keys {
 			e.Redis.Do(context.Background(), e.Redis.B().Del().Key(key).Build())
 		}
 	})
@@ -113,7 +113,7 @@ func TestWhatIsDoneToAWholeRingBuffer(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, yes)
 		require.NoError(t, q.SetCapacity(t.Context(), 4))
-		for _, key := range q.q.object {
+		for _, key := range q.q.Keys {
 			left, err := raw.Do(t.Context(), raw.B().Pttl().Key(key).Build()).AsInt64()
 			require.NoError(t, err)
 			require.Positive(t, left, key)

@@ -8,27 +8,16 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
-	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// door is where the callers of a process wait that offer to a full bounded
-// queue. One of them looks whether there is room; the others queue
-// after it, in order.
-type door struct {
-	places.Entry
-	first chan struct{} // full while somebody is; no semaphore.Weighted, since a wait for it ends with the client, too
-	word  send.Outage   // what the server has said of late, to all of them
-}
-
-func newDoor(string) *door { return &door{first: make(chan struct{}, 1)} }
-
 // put offers elements by a push when there is room.
 func (q *bounded[T]) put(ctx context.Context, push string, vs []T) (size int64, err error) {
-	if err = q.usable(ctx); err == nil && len(vs) > mostInOne {
-		err = fmt.Errorf("%w: %d elements at once: at most %d", ErrInvalidArgument, len(vs), mostInOne)
+	if err = q.Usable(ctx); err == nil && len(vs) > paging.Most {
+		err = fmt.Errorf("%w: %d elements at once: at most %d", ErrInvalidArgument, len(vs), paging.Most)
 	}
 	if err == nil && len(vs) == 0 {
 		return q.length(ctx)
@@ -38,18 +27,18 @@ func (q *bounded[T]) put(ctx context.Context, push string, vs []T) (size int64, 
 		texts, err = q.encode(vs...)
 	}
 	if err == nil {
-		d := q.h.doors.Get(q.key)
-		defer q.h.doors.Put(q.key, d)
+		d := q.h.doors.Get(q.Key)
+		defer q.h.doors.Put(q.Key, d)
 		size, err = q.offerInOrder(ctx, d, append([]string{push}, texts...))
 		q.offered(ctx, len(vs), err)
 	}
-	return size, q.failed("offer to", err)
+	return size, q.Failed("offer to", err)
 }
 
 // offerInOrder offers elements by push, when there is room, after the callers of the process that
 // already wait for it.
-func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) (int64, error) {
-	if len(d.first) == 0 {
+func (q *bounded[T]) offerInOrder(ctx context.Context, d *wait.Door, words []string) (int64, error) {
+	if len(d.First) == 0 {
 		if size, err := q.offerNow(ctx, words); !errors.Is(err, ErrFull) && !q.waitsFor(ctx, err) {
 			return size, err
 		}
@@ -67,7 +56,7 @@ func (q *bounded[T]) waitsFor(ctx context.Context, err error) bool {
 func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOption) (size int64, err error) {
 	cfg, err := object.Options(tryConfig{}, opts, TryOption.applyTry)
 	if err == nil {
-		err = q.usable(ctx)
+		err = q.Usable(ctx)
 	}
 	var texts []string
 	if err == nil {
@@ -80,18 +69,18 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 	if errors.Is(err, ErrFull) && cfg.wait > 0 {
 		waiting, cancel := core.Within(ctx, cfg.wait)
 		defer cancel()
-		d := q.h.doors.Get(q.key)
-		defer q.h.doors.Put(q.key, d)
-		d.word.Refused(q.h.e.Sender)
+		d := q.h.doors.Get(q.Key)
+		defer q.h.doors.Put(q.Key, d)
+		d.Outage.Refused(q.h.e.Sender)
 		if size, err = q.offerInOrder(waiting, d, words); err != nil && waiting.Err() != nil && ctx.Err() == nil && !send.MayHaveRun(err) {
 			// ErrFull is the server's answer, of late. After a failure the error is that failure.
-			if err = d.word.Ended(q.h.e.Sender, core.ContextError(waiting)); err == core.ErrNotAcquired {
+			if err = d.Outage.Ended(q.h.e.Sender, core.ContextError(waiting)); err == core.ErrNotAcquired {
 				err = ErrFull
 			}
 		}
 	}
 	q.offered(ctx, 1, err)
-	return size, q.failed("offer to", err)
+	return size, q.Failed("offer to", err)
 }
 
 // offerNow offers if there is room. It is sent once. If ctx ends well before the
@@ -105,7 +94,7 @@ func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error
 }
 
 func (q *bounded[T]) offerOnce(ctx context.Context, words []string) (int64, error) {
-	size, err := send.Number(q.run(ctx, boundedOffer, q.object, words...))
+	size, err := send.Number(q.run(ctx, boundedOffer, q.Keys, words...))
 	switch {
 	case err != nil:
 		return 0, err
@@ -118,33 +107,33 @@ func (q *bounded[T]) offerOnce(ctx context.Context, words []string) (int64, erro
 }
 
 // offerLater waits for room, after the callers of the process that came before.
-func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (int64, error) {
+func (q *bounded[T]) offerLater(ctx context.Context, d *wait.Door, words []string) (int64, error) {
 	since := q.h.e.Now().Mono
 	select {
-	case d.first <- struct{}{}:
+	case d.First <- struct{}{}:
 	case <-ctx.Done():
-		return 0, d.word.Because(q.h.e.Sender, core.ContextError(ctx))
+		return 0, d.Outage.Because(q.h.e.Sender, core.ContextError(ctx))
 	case <-q.h.e.Closing():
 		return 0, ErrClosed
 	}
-	defer func() { <-d.first }()
+	defer func() { <-d.First }()
 	size, err := q.watch(ctx, d, since, words)
 	if err != nil && ctx.Err() != nil {
-		err = d.word.Because(q.h.e.Sender, err)
+		err = d.Outage.Because(q.h.e.Sender, err)
 	}
 	return size, err
 }
 
 // watch offers whenever there may be room, unless another who waited has given the server
 // up since.
-func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, words []string) (size int64, err error) {
+func (q *bounded[T]) watch(ctx context.Context, d *wait.Door, since time.Duration, words []string) (size int64, err error) {
 	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: q.channel}} // where it is announced that there is room
 	if q.sharded != "0" {
 		channels = append(channels, pubsub.Channel{Kind: pubsub.Sharded, Name: q.channel})
 	}
 	over := q.h.e.Watch(ctx, wait.Watch{
-		Key:      core.Key{Kind: "bounded queue", Name: q.key},
-		Channels: channels, Outage: &d.word, Since: since,
+		Key:      core.Key{Kind: "bounded queue", Name: q.Key},
+		Channels: channels, Outage: &d.Outage, Since: since,
 		Look: func(ctx context.Context) (left time.Duration, done bool, _ error) {
 			size, err = q.offerNow(ctx, words)
 			switch {

@@ -6,8 +6,10 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // priority is a handle on a sorted set.
@@ -21,20 +23,20 @@ func score(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // offer offers in as many commands as it takes.
 func (q *priority[T]) offer(ctx context.Context, how []string, vs []Scored[T]) (added int64, err error) {
-	if err = q.usable(ctx); err != nil {
-		return 0, q.failed("offer to", err)
+	if err = q.Usable(ctx); err != nil {
+		return 0, q.Failed("offer to", err)
 	}
 	words, err := q.words(vs)
 	for err == nil && len(words) > 0 {
-		n := portion(len(words)/2, mostInOne, mostWritten, func(i int) int { return len(words[2*i]) + len(words[2*i+1]) })
+		n := portion(len(words)/2, paging.Most, mostWritten, func(i int) int { return len(words[2*i]) + len(words[2*i+1]) })
 		some := words[:2*n]
 		words = words[len(some):]
 		var more int64
-		more, err = write(ctx, &q.base, send.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
+		more, err = whole.Write(ctx, &q.Object, send.Number, zadd, []string{q.Key}, append(how[:len(how):len(how)], some...)...)
 		added += more
 		q.offered(ctx, len(some)/2, err)
 	}
-	return added, q.failed("offer to", err)
+	return added, q.Failed("offer to", err)
 }
 
 // words returns the score of each element, followed by the element.
@@ -54,10 +56,10 @@ func (q *priority[T]) words(vs []Scored[T]) ([]string, error) {
 }
 
 func (q *priority[T]) peek(ctx context.Context, index string) (v Scored[T], err error) {
-	if err = q.usable(ctx); err == nil {
-		v, err = q.one(read(ctx, &q.base, scores, zrange, index, index, "WITHSCORES"))
+	if err = q.Usable(ctx); err == nil {
+		v, err = q.one(whole.Read(ctx, &q.Object, scores, zrange, index, index, "WITHSCORES"))
 	}
-	return v, q.failed("peek at", err)
+	return v, q.Failed("peek at", err)
 }
 
 // scores returns an answer that is elements with their scores.
@@ -70,31 +72,31 @@ func scores(got send.Answer, err error) ([]poller.Item, error) {
 
 func (q *priority[T]) score(ctx context.Context, v T) (f float64, there bool, err error) {
 	var texts []string
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		f, err = read(ctx, &q.base, func(got send.Answer, err error) (float64, error) {
+		f, err = whole.Read(ctx, &q.Object, func(got send.Answer, err error) (float64, error) {
 			if there = err == nil && !got.Nil; !there {
 				return 0, err
 			}
 			return got.AsFloat64()
 		}, zscore, texts[0])
 	}
-	return f, there, q.failed("look at", err)
+	return f, there, q.Failed("look at", err)
 }
 
 func (q *priority[T]) remove(ctx context.Context, vs []T) (gone int64, err error) {
 	var texts []string
-	if err = q.usable(ctx); err == nil {
+	if err = q.Usable(ctx); err == nil {
 		texts, err = q.encode(vs...)
 	}
 	for err == nil && len(texts) > 0 {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
 		var n int64
-		n, err = write(ctx, &q.base, send.Number, zrem, []string{q.key}, some...)
+		n, err = whole.Write(ctx, &q.Object, send.Number, zrem, []string{q.Key}, some...)
 		gone += n
 	}
-	return gone, q.failed("remove from", err)
+	return gone, q.Failed("remove from", err)
 }

@@ -12,12 +12,7 @@ import (
 //go:embed lua/*.lua
 var lua embed.FS
 
-var (
-	backScript   = scripts.Must(lua, "lua/back.lua")
-	expireScript = scripts.Must(lua, "lua/expire.lua")
-	copyScript   = scripts.Must(lua, "lua/copy.lua")
-	renameScript = scripts.Must(lua, "lua/rename.lua")
-)
+var backScript = scripts.Must(lua, "lua/back.lua")
 
 // memory is how long the server remembers a request, ms.
 var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
@@ -30,8 +25,6 @@ var (
 	zcard  = scripts.NewCommand("ZCARD", scripts.Safe)
 	zrange = send.Sized(scripts.NewCommand("ZRANGE", scripts.Safe), send.Sizing{})
 	zscore = scripts.NewCommand("ZSCORE", scripts.Safe)
-	exists = scripts.NewCommand("EXISTS", scripts.Safe)
-	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
 
 	rpush   = scripts.NewCommand("RPUSH", scripts.Once)
 	lpush   = scripts.NewCommand("LPUSH", scripts.Once)
@@ -44,7 +37,6 @@ var (
 	zrem    = scripts.NewCommand("ZREM", scripts.Once)
 	zpopmin = scripts.NewCommand("ZPOPMIN", scripts.Unsafe)
 	zpopmax = scripts.NewCommand("ZPOPMAX", scripts.Unsafe)
-	unlink  = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/blocked"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -46,16 +47,16 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 	}
 	byKey := make(map[string]*Queue[T], len(qs))
 	for _, q := range qs {
-		if err = q.q.usable(ctx); err != nil {
-			return v, nil, q.q.failed("take from", err)
+		if err = q.q.Usable(ctx); err != nil {
+			return v, nil, q.q.Failed("take from", err)
 		}
-		byKey[q.q.key] = q
+		byKey[q.q.Key] = q
 	}
 	longest, distinct := int64(0), make([]string, 0, len(byKey))
 	for _, q := range qs {
 		longest = max(longest, q.q.seen.most())
-		if !slices.Contains(distinct, q.q.key) {
-			distinct = append(distinct, q.q.key)
+		if !slices.Contains(distinct, q.q.Key) {
+			distinct = append(distinct, q.q.Key)
 		}
 	}
 	key, it, err := qs[0].q.h.take(ctx, head, distinct, longest)
@@ -66,7 +67,7 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 	from.q.seen.saw(it)
 	v, err = from.q.decode(it.Text)
 	from.q.took(ctx, 1, err)
-	return v, from, from.q.failed("take from", err)
+	return v, from, from.q.Failed("take from", err)
 }
 
 // together refuses queues that nobody can wait for at once.
@@ -79,7 +80,7 @@ func together[T any](qs []*Queue[T]) error {
 			return fmt.Errorf("%w: a nil queue", ErrInvalidArgument)
 		}
 		if q.q.h != qs[0].q.h {
-			return fmt.Errorf("%w: queues %q and %q are of different clients", ErrInvalidArgument, qs[0].q.name, q.q.name)
+			return fmt.Errorf("%w: queues %q and %q are of different clients", ErrInvalidArgument, qs[0].q.Name, q.q.Name)
 		}
 	}
 	return nil
@@ -173,12 +174,12 @@ func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time
 		return nil, false
 	case over && errors.Is(err, ErrOutcomeUnknown):
 		return send.Unanswered(ctx, err), true
-	case over && waitable(err):
+	case over && blocked.Passes(err):
 		return send.Unanswered(ctx, h.whyUnserved(keys, began)), true
 	case !over && errors.Is(err, ErrOutcomeUnknown): // the wait goes on, and others may be told of what failed
 		err = cmp.Or(h.whyUnserved(keys, began), err)
 	}
-	return err, over || !waitable(err)
+	return err, over || !blocked.Passes(err)
 }
 
 // wait stands in line for an element of one of the queues with these keys.
@@ -197,9 +198,4 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string, longest int64,
 // or the client has ended and nothing was taken. Then got has only an error: why the server did not serve.
 func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64, failed unserved) (got poller.Taken, ended bool) {
 	return h.poller.Await(ctx, h.poller.JoinFor(from.kind, longest, failed, keys...))
-}
-
-// waitable reports whether a pop that failed is no reason not to wait.
-func waitable(err error) bool {
-	return (send.Transient(err) || errors.Is(err, ErrOutcomeUnknown)) && !errors.Is(err, ErrClosed)
 }

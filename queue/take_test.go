@@ -19,17 +19,13 @@ import (
 // soon is a time within which things happen that nothing holds up.
 var soon = redistest.Soon
 
-func within(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	t.Cleanup(cancel)
-	return ctx
-}
+// within returns a context that ends soon.
+var within = redistest.SoonContext
 
 // untilWaiting returns when somebody stands in line for the queue.
 func untilWaiting[T any](t testing.TB, q *Queue[T], k *poller.Kind) {
 	t.Helper()
-	require.Eventually(t, func() bool { return q.q.h.poller.Waiting(k, q.q.key) }, soon, time.Millisecond)
+	require.Eventually(t, func() bool { return q.q.h.poller.Waiting(k, q.q.Key) }, soon, time.Millisecond)
 }
 
 func TestTakeWaitsForAnElement(t *testing.T) {
@@ -102,7 +98,7 @@ func TestThoseWhoWaitAreServedInOrder(t *testing.T) {
 				got[i], err = q.Take(t.Context())
 				assert.NoError(t, err)
 			})
-			redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(poller.Head, q.q.key) == i+1 }, soon, time.Millisecond, "taker %d waits", i)
+			redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(poller.Head, q.q.Key) == i+1 }, soon, time.Millisecond, "taker %d waits", i)
 		}
 		var want []string
 		for i := range takers {
@@ -135,7 +131,7 @@ func TestTakeAny(t *testing.T) {
 		untilWaiting(t, a, poller.Head)
 		offered(t, a, "2")
 		<-done
-		require.False(t, a.q.h.poller.Waiting(poller.Head, b.q.key))
+		require.False(t, a.q.h.poller.Waiting(poller.Head, b.q.Key))
 		_, _, err = TakeAny[string](within(t))
 		require.ErrorIs(t, err, ErrInvalidArgument)
 		_, _, err = TakeAny(within(t), a, nil)

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +25,7 @@ func TestOnACluster(t *testing.T) {
 			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
 			t.Run("a bounded queue", func(t *testing.T) { boundedOnCluster(t, cluster) })
 			t.Run("a delayed queue", func(t *testing.T) { delayedOnCluster(t, cluster) })
-			t.Run("many slots of all kinds take turns", func(t *testing.T) { kindsTakeTurns(t, cluster) })
 			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
-			t.Run("a slot of all kinds moves", func(t *testing.T) { aSlotOfKindsMoves(t, cluster) })
 			t.Run("a slot of a delayed queue moves", func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) })
 			t.Run("a silent node holds up no other", func(t *testing.T) { aSilentNodeHoldsUpNoOther(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
@@ -62,18 +59,6 @@ func slotsAreKept(t *testing.T, cluster *redistest.Cluster) {
 	require.False(t, yes)
 }
 
-// blockedConnections is how many connections of a node have blocked last.
-func blockedConnections(t *testing.T, node *redistest.Server) (n int) {
-	t.Helper()
-	c := node.Client(t, onePipeline, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
-	list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
-	require.NoError(t, err)
-	for _, cmd := range []string{"cmd=blpop", "cmd=brpop", "cmd=blmove", "cmd=bzpopmin", "cmd=bzpopmax", "cmd=xread "} {
-		n += strings.Count(list, cmd)
-	}
-	return n
-}
-
 // slotsTakeTurns has more slots be waited for than there may be connections.
 func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
 	e := engineOn(t, cluster.Client(t), func(c *core.Config) { c.BlockedConnections = 2 })
@@ -89,7 +74,7 @@ func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
 		require.NoError(t, b.offer(t.Context(), qs[i%len(qs)], decimal(int64(i))))
 	}
 	for _, node := range cluster.Nodes() {
-		require.LessOrEqual(t, blockedConnections(t, node), 2)
+		require.LessOrEqual(t, node.Blocked(t), 2)
 	}
 	require.Eventually(t, func() bool { return b.taken() == 10*len(qs) }, 2*soon, 5*time.Millisecond)
 	cancel()
@@ -97,7 +82,7 @@ func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
 	require.Zero(t, b.check(t))
 	require.Empty(t, b.errs)
 	for _, node := range cluster.Nodes() {
-		redistest.Eventually(t, func() bool { return blockedConnections(t, node) == 0 }, soon, 50*time.Millisecond)
+		redistest.Eventually(t, func() bool { return node.Blocked(t) == 0 }, soon, 50*time.Millisecond)
 	}
 }
 
@@ -252,7 +237,7 @@ func aSlotOfDelaysMoves(t *testing.T, cluster *redistest.Cluster) {
 	}()
 	migration.Move(t, q.q.of.times)
 	time.Sleep(100 * time.Millisecond)
-	migration.Move(t, q.q.object[:3]...)
+	migration.Move(t, q.q.Keys[:3]...)
 	migration.Finish(t)
 	<-postponing
 	more()

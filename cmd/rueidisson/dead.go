@@ -1,8 +1,6 @@
 package main
 
 import (
-	"github.com/rueidisson/rueidisson/queue"
-
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -289,7 +288,7 @@ func (c *streamCall) ofGroup(cmd *cobra.Command, name, by string, do func(putAsi
 		return err
 	}
 	return c.withClient(func(client *rueidisson.Client) error {
-		g := queue.NewStream[string, string](client, name, rawElements()).Group(by)
+		g := stream.New[string, string](client, name, stream.WithCodec(codec.Bytes)).Group(by)
 		return do(putAside{name: name, by: by, redrive: g.Redrive, purge: g.PurgeDead, all: func(yield func(deadEntry, error) bool) {
 			for it, err := range g.Dead(cmd.Context()) {
 				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, it.Fields}, err) {

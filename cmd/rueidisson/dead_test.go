@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -54,9 +54,9 @@ func TestWhatGroupsAndDurableNamesHavePutAside(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	s := queue.NewStream[string, int](c, "s")
+	s := stream.New[string, int](c, "s")
 	g := s.Group("billing")
-	_, err = g.Create(ctx, queue.FromStart)
+	_, err = g.Create(ctx, stream.FromStart)
 	require.NoError(t, err)
 	d := topic.NewReliable[int](c, "t", topic.WithMaxLength(100)).Durable("billing")
 	sub, err := d.Listen(ctx)

@@ -19,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -254,9 +255,9 @@ func inspectsEveryKind(t *testing.T, server *redistest.Server, hasTTLMaps bool) 
 	must(queue.NewDelayed[string](c, "delayed queue").Offer(ctx, "a", time.Until(due)))
 	must(queue.NewDelayed[string](c, "redisson's", queue.WithRedissonFormat()).Offer(ctx, "a", time.Until(due)))
 	must(reliable.New[string](c, "reliable queue").Add(ctx, "a"))
-	stream := queue.NewStream[string, string](c, "stream")
-	must(stream.Add(ctx, map[string]string{"k": "v"}))
-	must(stream.Group("g").Create(ctx, queue.FromStart))
+	entries := stream.New[string, string](c, "stream")
+	must(entries.Add(ctx, map[string]string{"k": "v"}))
+	must(entries.Group("g").Create(ctx, stream.FromStart))
 	subscribed, stop := context.WithCancel(ctx)
 	listened := make(chan struct{})
 	go func() { // ends with subscribed

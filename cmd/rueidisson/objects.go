@@ -13,7 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/multimap"
-	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/stream"
 )
 
 // objectKind says how the commands ls, info and rm of a noun find its objects.
@@ -277,7 +277,7 @@ Exit codes:
 }
 
 func streamHandle(c *rueidisson.Client, name, _ string) removable {
-	return queue.NewStream[string, string](c, name)
+	return stream.New[string, string](c, name)
 }
 
 func multimapHandle(c *rueidisson.Client, name, kind string) removable {

@@ -14,8 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/multimap"
-	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/stream"
 )
 
 func TestHelpOfObjects(t *testing.T) {
@@ -58,7 +58,7 @@ func TestObjects(t *testing.T) {
 	require.NoError(t, err)
 	_, err = multimap.NewSet[string, string](c, "a-set").Put(t.Context(), "k", "v")
 	require.NoError(t, err)
-	_, err = queue.NewStream[string, string](c, "a-stream").Add(t.Context(), map[string]string{"f": "v"})
+	_, err = stream.New[string, string](c, "a-stream").Add(t.Context(), map[string]string{"f": "v"})
 	require.NoError(t, err)
 
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestListsOfNamesWithBraces(t *testing.T) {
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
 	}
 	require.NoError(t, multimap.NewList[string, string](c, "app:{multimap}").Put(t.Context(), "k", "v"))
-	_, err = queue.NewStream[string, string](c, "app:{stream}").Add(t.Context(), map[string]string{"f": "v"})
+	_, err = stream.New[string, string](c, "app:{stream}").Add(t.Context(), map[string]string{"f": "v"})
 	require.NoError(t, err)
 	for args, want := range map[string][]string{
 		"latch ls":              {"app:{latch}"},

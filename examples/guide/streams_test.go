@@ -7,26 +7,26 @@ import (
 	"log"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
 // record adds a payment to the log. About the last million entries are kept.
 func record(ctx context.Context, c *rueidisson.Client, order string, cents int) error {
-	_, err := queue.NewStream[string, string](c, "payments").Add(ctx,
-		map[string]string{"order": order, "cents": fmt.Sprint(cents)}, queue.WithMaxLength(1_000_000))
+	_, err := stream.New[string, string](c, "payments").Add(ctx,
+		map[string]string{"order": order, "cents": fmt.Sprint(cents)}, stream.WithMaxLength(1_000_000))
 	return err
 }
 
 // consume gives each payment to one consumer of a group. A payment whose consumer died is given to another one.
 func consume(ctx context.Context, c *rueidisson.Client, group, consumer string, handle func(order, cents string) error) error {
-	g := queue.NewStream[string, string](c, "payments").Group(group)
-	if _, err := g.Create(ctx, queue.FromStart); err != nil {
+	g := stream.New[string, string](c, "payments").Group(group)
+	if _, err := g.Create(ctx, stream.FromStart); err != nil {
 		return err
 	}
-	for m, err := range g.Messages(ctx, consumer, queue.WithMaxAttempts(5)) {
+	for m, err := range g.Messages(ctx, consumer, stream.WithMaxAttempts(5)) {
 		switch {
-		case errors.Is(err, queue.ErrDecode): // m has an id and no value
+		case errors.Is(err, stream.ErrDecode): // m has an id and no value
 			err = m.Bury(ctx, err)
 		case errors.Is(err, rueidisson.ErrNotice):
 			log.Print(err)

@@ -65,3 +65,9 @@ func Recorded(t testing.TB, change ...func(*core.Config)) (*locking.Engine, *red
 	owned := func(c *core.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }
 	return On(t, r, append([]func(*core.Config){owned}, change...)...), r
 }
+
+// Slow returns an engine whose link carries so many bytes a second, and whose sends time out after a second.
+func Slow(t testing.TB, server *redistest.Server, rate int) *locking.Engine {
+	t.Helper()
+	return Plain(t, server.Client(t, redistest.Slow(rate), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second }), ShortSends)
+}

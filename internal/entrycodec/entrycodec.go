@@ -1,4 +1,4 @@
-// Package entrycodec encodes and decodes the keys and values of maps and multimaps.
+// Package entrycodec encodes and decodes the keys and values of maps and multimaps, and the fields and values of streams.
 package entrycodec
 
 import (
@@ -45,13 +45,15 @@ type Codecs[K comparable, V any] struct {
 	// The bytes that are sent with a key, and with a value, in one argument.
 	BesideKey, BesideValue int
 
+	KeyIs string // what errors call a key
+
 	e    *locking.Engine
 	name string // of the object, for errors
 }
 
 // New returns the codecs that the settings choose. An error says which of them cannot be used.
 func New[K comparable, V any](e *locking.Engine, name string, s Settings) (Codecs[K, V], error) {
-	c := Codecs[K, V]{Keys: codec.Key[K](), Values: codec.For[V](e.Family()), e: e, name: name}
+	c := Codecs[K, V]{Keys: codec.Key[K](), Values: codec.For[V](e.Family()), KeyIs: "key", e: e, name: name}
 	if s.keyFamily != nil {
 		c.Keys = codec.KeyOf[K](*s.keyFamily)
 	}
@@ -75,7 +77,7 @@ func (c *Codecs[K, V]) Key(k K) (string, error) {
 		err = c.e.Fits(len(text) + c.BesideKey)
 	}
 	if err != nil {
-		return "", fmt.Errorf("key: %w", err)
+		return "", fmt.Errorf("%s: %w", c.KeyIs, err)
 	}
 	return text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,6 +21,33 @@ func Slow(rate int) func(*rueidis.ClientOption) {
 			return &slowConn{Conn: c, rate: rate}, nil
 		}
 	}
+}
+
+// Rated has each connection of a client read so many bytes a second, which may be changed; 0: any number.
+func Rated(rate *atomic.Int64) func(*rueidis.ClientOption) {
+	return func(o *rueidis.ClientOption) {
+		o.BlockingPoolSize, o.ConnWriteTimeout = 100, 5*time.Second
+		o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			c, err := d.DialContext(ctx, "tcp", addr)
+			if err != nil {
+				return nil, err
+			}
+			return &ratedConn{c, rate}, nil
+		}
+	}
+}
+
+type ratedConn struct {
+	net.Conn
+	rate *atomic.Int64
+}
+
+func (c *ratedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b[:min(len(b), slowStep)])
+	if rate := c.rate.Load(); rate > 0 {
+		time.Sleep(time.Duration(int64(n) * int64(time.Second) / rate))
+	}
+	return n, err
 }
 
 type slowConn struct {

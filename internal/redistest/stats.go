@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 )
 
 var scriptCommands = []string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"}
@@ -46,6 +48,24 @@ func (s *Server) Connections(t testing.TB) int {
 		t.Fatalf("redistest: clients of %s: %v", s.Addr(), err)
 	}
 	return n - 1
+}
+
+// OnePipeline has a client send everything by one connection, so that connections
+// can be counted.
+func OnePipeline(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 }
+
+// Blocked returns how many connections of the server have blocked last.
+func (s *Server) Blocked(t testing.TB) (n int) {
+	t.Helper()
+	c := s.Client(t, OnePipeline, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
+	list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
+	if err != nil {
+		t.Fatalf("redistest: clients of %s: %v", s.Addr(), err)
+	}
+	for _, cmd := range []string{"cmd=blpop", "cmd=brpop", "cmd=blmove", "cmd=bzpopmin", "cmd=bzpopmax", "cmd=xread "} {
+		n += strings.Count(list, cmd)
+	}
+	return n
 }
 
 // ResetStats sets all counters of the server to zero.

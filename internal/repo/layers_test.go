@@ -59,6 +59,7 @@ var layers = map[string]layer{
 	"fence/fencehttp":                adapter,
 	"internal":                       part,
 	"internal/attempts":              shared,
+	"internal/blocked":               shared,
 	"internal/breaker":               base,
 	"internal/bucket":                base,
 	"internal/check":                 shared,
@@ -77,6 +78,7 @@ var layers = map[string]layer{
 	"internal/locktest":              testHelp,
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
+	"internal/paging":                shared,
 	"internal/proc":                  testHelp,
 	"internal/quorum":                shared,
 	"internal/redistest":             testHelp,
@@ -85,6 +87,7 @@ var layers = map[string]layer{
 	"internal/testrun":               testHelp,
 	"rmap/internal/mapkinds":         testHelp,
 	"rmap/internal/maptest":          testHelp,
+	"internal/whole":                 shared,
 }
 
 // family may share the types of the reentrant lock.
@@ -169,9 +172,9 @@ func forbidden(from, to string) string {
 		return ""
 	case from == "internal/quorum" && (to == "internal/check" || to == "internal/lockkit" || to == "internal/object"): // what its members have in common
 		return ""
-	case from == "internal/attempts" && to == "internal/check": // what its commands are
+	case (from == "internal/attempts" || from == "internal/whole") && to == "internal/check": // what its commands are
 		return ""
-	case from == "internal/check" && to == "internal/object": // what every operation checks before it asks
+	case (from == "internal/check" || from == "internal/whole") && to == "internal/object": // what every operation checks before it asks
 		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""
@@ -389,9 +392,18 @@ func TestTheLayersForbid(t *testing.T) {
 		{"internal/watchdog", "internal/locking", false},
 		{"internal/watchdog", "internal/keys", false},
 		{"internal/pubsub", "internal/redistest", false},
-		{"queue", "internal/attempts", true},
+		{"stream", "internal/attempts", true},
+		{"stream", "internal/blocked", true},
+		{"queue", "internal/blocked", true},
+		{"queue", "stream", false},
+		{"stream", "queue", false},
+		{"topic", "stream", false},
+		{"internal/blocked", "queue", false},
+		{"internal/blocked", "internal/paging", false},
+		{"internal/whole", "internal/object", true},
+		{"internal/object", "internal/whole", false},
 		{"internal/attempts", "internal/locking", true},
-		{"internal/attempts", "queue", false},
+		{"internal/attempts", "stream", false},
 		{"internal/hashscan", "internal/locking", true},
 		{"internal/hashscan", "internal/object", false},
 		{"internal/sweep", "rmap", false},

@@ -1,9 +1,0 @@
--- expire.lua: let all keys of a queue go at the same time, or stay.
---
--- Include: whole.lua
--- KEYS[i…]  each key of the queue
--- ARGV[1]   in how many ms; @ and a time, ms: then; empty: never
---
--- Returns  integer  1 there is such a queue, and its time was changed, 0 else
--- Replay   unsafe: somebody else may have changed it in between
-return ends(#KEYS, ARGV[1])
