@@ -73,7 +73,7 @@ test-repo:
 # The packages whose tests take longest come first, so that the others run beside them.
 test-go: servers
 	sh scripts/cc.sh
-	$(TESTRUN) go $(TEST) -race ./rmap ./queue ./queue/reliable ./cmd/rueidisson ./lock ./semaphore $$(go list ./... | grep -v /internal/repo$$)
+	$(TESTRUN) go $(TEST) -race ./rmap ./rmap/writethrough ./queue/reliable ./queue ./cmd/rueidisson ./rmap/readthrough ./rmap/nearcache ./lock ./semaphore $$(go list ./... | grep -v /internal/repo$$)
 
 test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...

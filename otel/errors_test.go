@@ -26,6 +26,8 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -79,7 +81,21 @@ var named = map[string]map[string]error{
 		"not_acquired": redlock.ErrNotAcquired, "lost": redlock.ErrLost, "released": redlock.ErrReleased,
 		"invalid_argument": redlock.ErrInvalidArgument, "outcome_unknown": redlock.ErrOutcomeUnknown, "closed": redlock.ErrClosed,
 	},
-	"rmap": {"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": writethrough.ErrBacklog, "slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind, "disconnected": rmap.ErrDisconnected, "reconnected": rmap.ErrReconnected},
+	"rmap": {
+		"invalid_argument": rmap.ErrInvalidArgument, "outcome_unknown": rmap.ErrOutcomeUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed,
+		"slot_moving": rmap.ErrSlotMoving, "wrong_kind": rmap.ErrWrongKind, "disconnected": rmap.ErrDisconnected, "reconnected": rmap.ErrReconnected,
+	},
+	"rmap/nearcache": {
+		"invalid_argument": nearcache.ErrInvalidArgument, "outcome_unknown": nearcache.ErrOutcomeUnknown, "closed": nearcache.ErrClosed,
+	},
+	"rmap/readthrough": {
+		"invalid_argument": readthrough.ErrInvalidArgument, "outcome_unknown": readthrough.ErrOutcomeUnknown, "decode": readthrough.ErrDecode,
+		"closed": readthrough.ErrClosed,
+	},
+	"rmap/writethrough": {
+		"invalid_argument": writethrough.ErrInvalidArgument, "outcome_unknown": writethrough.ErrOutcomeUnknown, "decode": writethrough.ErrDecode,
+		"wrong_kind": writethrough.ErrWrongKind, "closed": writethrough.ErrClosed, "backlog": writethrough.ErrBacklog,
+	},
 	"topic": {
 		"invalid_argument": topic.ErrInvalidArgument, "outcome_unknown": topic.ErrOutcomeUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
 		"interrupted": topic.ErrInterrupted, "disconnected": topic.ErrDisconnected, "reconnected": topic.ErrReconnected, "full": topic.ErrFull, "lost": topic.ErrLost,

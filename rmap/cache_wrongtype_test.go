@@ -14,7 +14,7 @@ import (
 )
 
 // needy are operations of a cache that needs all its keys, but for some of them: as
-// they stand in objectOf.
+// they stand in ObjectOf.
 var needy = map[string]struct {
 	without string
 	do      func(ctx context.Context, m *Cache[string, int]) error

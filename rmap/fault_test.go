@@ -31,7 +31,7 @@ func TestALostReply(t *testing.T) {
 				key := maptest.Named(t, raw)
 				opts, sends := []rmap.MapOption{rmap.WithCodec(codec.Text)}, c.Sends
 				if ids {
-					opts, sends = append(opts, rmap.WithRequestIDs()), c.Ids
+					opts, sends = append(opts, rmap.WithRequestIDs()), c.IDs
 				}
 				m := rmap.New[string, int](maptest.EngineOn(t, client), key, opts...)
 				look := rmap.New[string, int](maptest.EngineOn(t, raw), key, rmap.WithCodec(codec.Text))
@@ -94,7 +94,7 @@ func TestACopyThatComesLateChangesNothing(t *testing.T) {
 	raw := server.Client(t)
 	for name, c := range map[string]mapkinds.Effect{
 		"what was done": mapkinds.Effects["compare and swap"],
-		"what was not": {Ids: redistest.MatchScript(mapstore.ChangeScript.Body()), Answer: false, Do: func(ctx context.Context, m mapkinds.Lossy) (any, error) {
+		"what was not": {IDs: redistest.MatchScript(mapstore.ChangeScript.Body()), Answer: false, Do: func(ctx context.Context, m mapkinds.Lossy) (any, error) {
 			return m.CompareAndSwap(ctx, "k", 4, 9)
 		}},
 	} {
@@ -105,7 +105,7 @@ func TestACopyThatComesLateChangesNothing(t *testing.T) {
 			m := rmap.New[string, int](maptest.EngineOn(t, client, maptest.ShortSends), key, rmap.WithRequestIDs())
 			look := rmap.New[string, int](maptest.EngineOn(t, raw), key)
 			require.NoError(t, look.Put(t.Context(), "k", 5))
-			held := proxy.HoldRequest(redistest.All(c.Ids, redistest.Arg(key)))
+			held := proxy.HoldRequest(redistest.All(c.IDs, redistest.Arg(key)))
 			answer, err := c.Do(t.Context(), m)
 			require.NoError(t, err)
 			require.Equal(t, c.Answer, answer)
@@ -176,7 +176,7 @@ func TestALostReplyOfAShardedMap(t *testing.T) {
 				client, proxy := maptest.Through(t, server)
 				sends, opts := c.Sends, []rmap.MapOption(nil)
 				if ids {
-					sends, opts = c.Ids, []rmap.MapOption{rmap.WithRequestIDs()}
+					sends, opts = c.IDs, []rmap.MapOption{rmap.WithRequestIDs()}
 				}
 				m := rmap.NewSharded[string, int](maptest.EngineOn(t, client), maptest.Named(t, raw), 1, append(opts, rmap.WithCodec(codec.Text))...)
 				look := rmap.NewSharded[string, int](maptest.EngineOn(t, raw), m.Name(), 1, rmap.WithCodec(codec.Text))

@@ -36,7 +36,7 @@ func commonOf[K comparable, V any](m *handle[K, V]) common[K, V] {
 }
 
 // Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and what packages nearcache, readthrough
-// and writethrough build on any of them. Only this package implements it.
+// and writethrough build on any of them. Only this module implements it.
 type Mapping[K comparable, V any] interface {
 	Name() string
 

@@ -103,7 +103,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 func TestAReadOfANativeMapIsSentAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Version("8.0"))
-	for name, script := range map[string]*scripts.Script{"ttl": mapstore.TtlScript, "what the server can": fieldttl.Script} {
+	for name, script := range map[string]*scripts.Script{"ttl": mapstore.TTLScript, "what the server can": fieldttl.Script} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, proxy := maptest.Through(t, server)

@@ -53,7 +53,7 @@ func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err er
 	key, err := m.EncodeKey(ctx, k)
 	if err == nil {
 		left, err = mapstore.Reading(ctx, m.Hub, func() (time.Duration, error) {
-			return send.Remainder(send.Number(m.Hub.Engine.Run(ctx, mapstore.TtlScript, []string{m.Key}, []string{key})))
+			return send.Remainder(send.Number(m.Hub.Engine.Run(ctx, mapstore.TTLScript, []string{m.Key}, []string{key})))
 		})
 	}
 	return left, m.FailedAt("look at", key, err)

@@ -12,9 +12,9 @@ import (
 var lua embed.FS
 
 var (
-	redriveScript        = scripts.Must(lua, "lua/redrive.lua")
-	removeConsumerScript = scripts.Must(lua, "lua/remove_consumer.lua")
-	returnScript         = scripts.Must(lua, "lua/return.lua")
+	redriveScript        = scripts.Must(lua, "lua/stream_redrive.lua")
+	removeConsumerScript = scripts.Must(lua, "lua/stream_remove_consumer.lua")
+	returnScript         = scripts.Must(lua, "lua/stream_return.lua")
 )
 
 // What only reads is sent again when its reply is lost.

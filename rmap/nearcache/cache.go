@@ -46,8 +46,8 @@ type Cache[K comparable, V any] struct {
 // it. A near cache that is not used any more is closed when the garbage is collected.
 func New[K comparable, V any](m rmap.Mapping[K, V], opts ...Option) *Cache[K, V] {
 	n := &Cache[K, V]{m: m, b: m.Inside()}
-	n.cfg, n.bad = resolveNear(opts)
-	if n.bad == nil && n.cfg.announced && !n.b.Announces {
+	n.cfg, n.bad = resolve(opts)
+	if n.bad == nil && n.b.Bad == nil && n.cfg.announced && !n.b.Announces {
 		n.bad = fmt.Errorf("%w: WithAnnounced needs a map that is made with WithAnnounce", ErrInvalidArgument)
 	}
 	return n
@@ -143,14 +143,14 @@ func (n *Cache[K, V]) begin() (*copies[K, V], *ending) {
 
 // usable checks what a hit does not ask the map for.
 func (n *Cache[K, V]) usable(ctx context.Context) error {
-	if ctx == nil || n.bad != nil {
+	if ctx == nil || n.bad != nil || n.b.Hub == nil {
 		return n.unusable(ctx)
 	}
 	return n.b.Hub.Engine.Open()
 }
 
 func (n *Cache[K, V]) unusable(ctx context.Context) error {
-	return object.Failed("near", "", n.m.Name(), cmp.Or(n.bad, object.CheckContext(ctx)))
+	return object.Failed("near", "", n.m.Name(), cmp.Or(n.bad, n.b.Bad, object.CheckContext(ctx)))
 }
 
 // place is where an entry would be kept that is read now.
@@ -256,8 +256,8 @@ func (n *Cache[K, V]) Name() string { return n.m.Name() }
 // where the entry is to be loaded anew soon (readthrough.WithRefreshAhead). That there is none is
 // kept by [WithMisses] only.
 //
-// Cost: nothing, or that of the map's Get, once for all who want to know PTTL, and
-// of a Cache or a TTLMap its TTL. Errors: those of the map's Get.
+// Cost: nothing, or that of the map's Get, a PTTL for all that miss together, and of an
+// [rmap.Cache] or an [rmap.TTLMap] its TTL. Errors: those of the map's Get.
 func (n *Cache[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err
@@ -338,8 +338,8 @@ const preloadPage = 500
 // as many are kept as may be. It returns how many it has read. What others write meanwhile
 // drops copies as ever. Entries with a copy that counts are not read again.
 //
-// Cost: that of the map's Keys, and of a GetMany of 500 keys for each page; of a Cache or a
-// TTLMap the TTL of each entry. Errors: those of the map's Keys and GetMany. Source:
+// Cost: that of the map's Keys, and of a GetMany of 500 keys for each page; of an
+// [rmap.Cache] or an [rmap.TTLMap] the TTL of each entry. Errors: those of the map's Keys and GetMany. Source:
 // RLocalCachedMap.preloadCache.
 func (n *Cache[K, V]) Preload(ctx context.Context) (read int64, err error) {
 	if err := n.usable(ctx); err != nil {

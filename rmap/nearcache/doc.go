@@ -23,13 +23,14 @@
 // # What it does not promise
 //
 // Reads of two processes are not of one moment: one may still answer with a copy while the other has heard of the change.
-// Values are handed out as they are kept: do not change what they point to. A server that changes the map without telling
-// (a Lua debugger, a replica that is written) is not noticed before [WithMaxAge].
+// Values are handed out as they are kept: do not change what they point to. Announced copies outlive a connection that
+// breaks by up to [WithMaxSilence]. On a cluster a server that was cut off from the others, and not from this process, is
+// believed until the client learns better, up to 30 s.
 //
 // # Cost
 //
-// A hit takes no round trip. A miss takes that of the map's read, and of a cache or a TTL map one more for the remaining
-// time of the entry. A change of a tracked map costs every process its copies of the map.
+// A hit takes no round trip. A miss takes that of the map's read, a PTTL for all that miss together, and of a cache or a TTL
+// map the remaining time of the entry. A change of a tracked map costs every process its copies of the map.
 //
 // docs/guide/near-caches.md has programs, the states of a connection, and what Java hears.
 package nearcache

@@ -22,9 +22,9 @@ import (
 // both is several options.
 type both []Option
 
-func (b both) applyNear(c *config) error {
+func (b both) apply(c *config) error {
 	for _, o := range b {
-		if err := o.applyNear(c); err != nil {
+		if err := o.apply(c); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func TestALostReplyOfAnAnnouncedWrite(t *testing.T) {
 				t.Parallel()
 				client, proxy := maptest.Through(t, server)
 				key := maptest.Named(t, raw)
-				opts, sends := []rmap.MapOption{rmap.WithAnnounce(), rmap.WithValueCodec(maptest.TextCodecOf[int]())}, c.Ids
+				opts, sends := []rmap.MapOption{rmap.WithAnnounce(), rmap.WithValueCodec(maptest.TextCodecOf[int]())}, c.IDs
 				if one, is := announcing[name]; is {
 					sends = redistest.MatchScript(one[i].Body())
 				}

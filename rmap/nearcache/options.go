@@ -10,7 +10,7 @@ import (
 
 // An Option changes a [Cache]. If an option is invalid, every operation of the near cache
 // returns [ErrInvalidArgument].
-type Option interface{ applyNear(*config) error }
+type Option interface{ apply(*config) error }
 
 type config struct {
 	entries   int           // 0: bounded by bytes
@@ -21,15 +21,15 @@ type config struct {
 	announced bool
 }
 
-type nearOption func(*config) error
+type option func(*config) error
 
-func (o nearOption) applyNear(c *config) error { return o(c) }
+func (o option) apply(c *config) error { return o(c) }
 
 // WithMaxEntries bounds how many entries are kept; the least used are dropped. Entries
 // beyond the bound are dropped with the next operation. The default is 10,000, the most 10
 // million. Operations return [ErrInvalidArgument] if it is used together with [WithMaxBytes].
 func WithMaxEntries(n int) Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		if c.entries = n; n < 1 || n > 10_000_000 {
 			return fmt.Errorf("%w: %d entries: from 1 to 10,000,000", ErrInvalidArgument, n)
 		}
@@ -42,7 +42,7 @@ func WithMaxEntries(n int) Option {
 // and 200 more. That takes an encoding of each value that is kept. A value with a larger form in
 // memory takes more. n is from 1,000 bytes to a terabyte.
 func WithMaxBytes(n int64) Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		if c.bytes = n; n < 1000 || n > 1<<40 {
 			return fmt.Errorf("%w: %d bytes: from 1,000 to a terabyte", ErrInvalidArgument, n)
 		}
@@ -57,7 +57,7 @@ func WithMaxBytes(n int64) Option {
 // while the map has no entries at all. Operations return [ErrInvalidArgument] if d is below a
 // millisecond or above 100 years.
 func WithMisses(d time.Duration) Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.misses = d
 		return send.CheckTTL("time of misses", d)
 	})
@@ -66,7 +66,7 @@ func WithMisses(d time.Duration) Option {
 // WithMaxAge bounds how long ago an entry was read from Redis, whatever was heard
 // of it since. The default is 10 minutes.
 func WithMaxAge(d time.Duration) Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.age = d
 		return send.CheckTTL("age", d)
 	})
@@ -76,7 +76,7 @@ func WithMaxAge(d time.Duration) Option {
 // server, which is asked three times meanwhile: from 100 ms to a minute. After a
 // longer silence none of those from before counts again. The default is 3 s.
 func WithMaxSilence(d time.Duration) Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		if c.silence = d; d < 100*time.Millisecond || d > time.Minute {
 			return fmt.Errorf("%w: silence of %v: from 100ms to 1m", ErrInvalidArgument, d)
 		}
@@ -91,14 +91,14 @@ func WithMaxSilence(d time.Duration) Option {
 // Operations return [ErrInvalidArgument] if the map that the near cache is made of has no
 // WithAnnounce.
 func WithAnnounced() Option {
-	return nearOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.announced = true
 		return nil
 	})
 }
 
-func resolveNear(opts []Option) (config, error) {
-	c, err := object.Options(config{age: 10 * time.Minute, silence: 3 * time.Second}, opts, Option.applyNear)
+func resolve(opts []Option) (config, error) {
+	c, err := object.Options(config{age: 10 * time.Minute, silence: 3 * time.Second}, opts, Option.apply)
 	switch {
 	case err != nil:
 		return c, err

@@ -12,10 +12,11 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
-// TestEveryCallPassesWhatTheHeaderNames, of the scripts that near caches send.
+// TestNearCallsPassWhatTheHeaderNames, of the scripts that near caches send.
 func TestNearCallsPassWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
+	require.Equal(t, []string{"cleared.lua", "look.lua"}, maptest.ScriptsOf(t, "cleared", "look"))
 	for _, one := range []*scripts.Script{mapstore.LookScript, mapstore.ClearedScript} {
 		r.Learn(one.Body())
 	}

@@ -6,10 +6,11 @@
 // # What it promises
 //
 // Of all callers that miss an entry at the same time, in all processes of the fleet, one calls the loader. The others
-// wait for it, and share its outcome in each process.
+// wait, and have the value one round trip after it was written. After an error another process that waits loads, after a
+// pause.
 //
 // A load never overwrites a Put or a Remove that is made while it runs. For a cache this holds for every writer that uses
-// this library. For a map and a TTL map it holds for a Put by any client, and for a Remove by a [Map] of this package.
+// this library. For the other kinds it holds for a Put by any client, and for a Remove by a [Map] of this package.
 // Change the source first, and the map after it.
 //
 // If the process of a loader dies, another loads after [WithLoadTimeout] and half a second. An error of the loader is
@@ -27,8 +28,8 @@
 //
 // # Cost
 //
-// A Get that finds its entry takes what the map's Get takes. A miss takes one script call, and two more for the process
-// that loads, with a lock of the entry those of the lock.
+// A Get that finds its entry takes what the map's Get takes. A miss takes one script call more, and the process that loads
+// a second one. Where the lock of the entry is acquired, it takes the two calls of the lock and one more.
 //
 // docs/guide/near-caches.md has programs, failure modes and tuning.
 package readthrough

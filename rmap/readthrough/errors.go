@@ -11,6 +11,10 @@ var (
 	// Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it: a write may or may not have
+	// been done, or may be done still.
+	ErrOutcomeUnknown = core.ErrOutcomeUnknown
+
 	// ErrDecode says that what is in Redis is none of the map's type: another codec wrote it. It is wrapped by a
 	// *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode

@@ -12,13 +12,13 @@ import (
 
 // WithLoadTTL calls ttl for the time to live of an entry that was loaded: ttl gets its key and
 // its value, for sources that say how long a value is good. It replaces the [rmap.WithTTL] of the
-// map's handle, which counts where ttl returns 0. It is for a [rmap.Cache] or a [rmap.TTLMap].
+// map's handle, which counts where ttl returns 0. It is for an [rmap.Cache] or an [rmap.TTLMap].
 //
 // Errors: the load returns [ErrInvalidArgument] and writes nothing if the time is below a
 // millisecond or above 100 years. Operations return it if the map is of another kind, or if K
 // and V are not those of the map.
 func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.ttlOf = ttl
 		if ttl == nil {
 			return fmt.Errorf("%w: no function of times to live", ErrInvalidArgument)
@@ -32,7 +32,7 @@ func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) Option {
 // [ErrInvalidArgument] if part is not above 0 and at most 1, or if entries of the map have no
 // times to live.
 func WithTTLJitter(part float64) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.jitter = part
 		if !(part > 0) || part > 1 || math.IsNaN(part) {
 			return fmt.Errorf("%w: a part of %v is not above 0 and at most 1", ErrInvalidArgument, part)
@@ -113,7 +113,7 @@ type failure struct {
 // remembered. Operations return [ErrInvalidArgument] if least is below a millisecond or above
 // most, or if most is above a day.
 func WithLoadBackoff(least, most time.Duration) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.leastOut, c.mostOut, c.backsOff = least, most, true
 		if least < time.Millisecond || most < least || most > 24*time.Hour {
 			return fmt.Errorf("%w: pauses of %v to %v: from 1ms, to 24h", ErrInvalidArgument, least, most)

@@ -62,19 +62,19 @@ func (l *Map[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 // grows with each failure. A panic of load continues in the caller that began the flight, and is
 // an error of the others.
 //
-// A load never overwrites a Put or Remove that is made while it runs. For a [rmap.Cache] this holds
+// A load never overwrites a Put or Remove that is made while it runs. For an [rmap.Cache] this holds
 // for every writer that uses this library. For the other maps it holds for a Put by any client,
-// and for a Remove by a Map of the map: so use that to remove there. A Put whose time to
+// and for a Remove by a Map of this package: remove through it. A Put whose time to
 // live ends during the load counts, too, if it is one of this library. After a Remove the entry
 // is loaded again for the callers that wait. Clear and Delete do not keep a load from writing
 // its result.
 //
-// On a Cache the load holds Redisson's lease of the entry. Elsewhere, and
-// on a Cache with [rmap.WithEntryLock], it also acquires the lock of the entry, which the
+// On an [rmap.Cache] the load holds Redisson's lease of the entry. Elsewhere, and
+// on one with [rmap.WithEntryLock], it also acquires the lock of the entry, which the
 // read-through of Redisson acquires: there one load serves Java's loaders, too.
 func New[K comparable, V any](m rmap.Mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...Option) *Map[K, V] {
 	l := &Map[K, V]{m: m, load: load}
-	l.cfg, l.bad = resolveLoading(opts)
+	l.cfg, l.bad = resolve(opts)
 	if l.bad == nil {
 		l.bad = errors.Join(l.chooseMany(), l.chooseTTL())
 	}

@@ -12,7 +12,7 @@ import (
 
 // An Option changes a [Map]. If an option is invalid, every operation of the Map
 // returns [ErrInvalidArgument].
-type Option interface{ applyLoading(*config) error }
+type Option interface{ apply(*config) error }
 
 // config is what the options of a Map say.
 type config struct {
@@ -37,7 +37,7 @@ const loadTimeout = 10 * time.Second
 // killed while it loads, another process loads after that time and half a second. Operations
 // return [ErrInvalidArgument] if d is below 10 ms or above a day.
 func WithLoadTimeout(d time.Duration) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.timeout = d
 		if d < 10*time.Millisecond || d > 24*time.Hour {
 			return fmt.Errorf("%w: a load timeout of %v is outside of 10ms to 24h", ErrInvalidArgument, d)
@@ -53,7 +53,7 @@ func WithLoadTimeout(d time.Duration) Option {
 // process loads are left to that process. [WithLoadTimeout] is for the whole call. Operations
 // return [ErrInvalidArgument] if n is not from 1 to 10,000, or if K and V are not those of the map.
 func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks []K) (map[K]V, error)) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.many, c.manyOf = n, load
 		if n < 1 || n > 10_000 || load == nil {
 			return fmt.Errorf("%w: %d entries of one call: from 1 to 10,000, of a loader", ErrInvalidArgument, n)
@@ -68,7 +68,7 @@ func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks 
 // it is stored in Redis. Operations return [ErrInvalidArgument] if d is below a millisecond or
 // above 100 years.
 func WithAbsentFor(d time.Duration) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.absentFor = d
 		return send.CheckTTL("absent time", d)
 	})
@@ -80,13 +80,13 @@ func WithAbsentFor(d time.Duration) Option {
 // the paper proposes, and more for earlier
 // (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
 // Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
-// [rmap.Cache] or a [rmap.TTLMap]. Operations return [ErrInvalidArgument] on other maps, and if beta is
+// [rmap.Cache] or an [rmap.TTLMap]. Operations return [ErrInvalidArgument] on other maps, and if beta is
 // not above 0 and at most 1000.
 //
 // The handle asks the server once for the expiry of each entry that is read, in the background,
 // and remembers it for 10,000 entries. A nearcache.Cache on top of it reports its hits when a load is due.
 func WithRefreshAhead(beta float64) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.beta = beta
 		if !(beta > 0) || beta > 1000 || math.IsNaN(beta) {
 			return fmt.Errorf("%w: a beta of %v is not above 0 and at most 1000", ErrInvalidArgument, beta)
@@ -95,12 +95,12 @@ func WithRefreshAhead(beta float64) Option {
 	})
 }
 
-type loadingOption func(*config) error
+type option func(*config) error
 
-func (o loadingOption) applyLoading(c *config) error { return o(c) }
+func (o option) apply(c *config) error { return o(c) }
 
-func resolveLoading(opts []Option) (config, error) {
-	c, err := object.Options(config{timeout: loadTimeout}, opts, Option.applyLoading)
+func resolve(opts []Option) (config, error) {
+	c, err := object.Options(config{timeout: loadTimeout}, opts, Option.apply)
 	if err != nil {
 		return c, err
 	}

@@ -9,8 +9,8 @@ import (
 
 // Refresh loads the entry of k anew, whether it is there or not, and returns what it is now:
 // nothing of it was read from the source before the call. Readers get what is there meanwhile.
-// What was written while it was loaded stays, and is returned; of a Map, a TTLMap and a Sharded
-// that is what has other bytes than what was there. What is on its way to the store of a
+// What was written while it was loaded stays, and is returned; of an [rmap.Map], an [rmap.TTLMap]
+// and an [rmap.Sharded] that is what has other bytes than what was there. What is on its way to the store of a
 // writethrough.Map is not loaded, but returned.
 //
 // Cost: three script calls, and a wait for a load that is under way. Errors: as

@@ -19,11 +19,11 @@ import (
 //
 // Other readers, Java too, see such an entry as any other. The last d of the time to live of an
 // entry that was put counts in the same way. The first Get of the handle that finds an entry
-// asks the server for its expiry, which is remembered for 10,000 entries. It is for a [rmap.Cache] or
-// a [rmap.TTLMap] whose handle has no [rmap.WithMaxIdle]. Operations return [ErrInvalidArgument] on other
+// asks the server for its expiry, which is remembered for 10,000 entries. It is for an [rmap.Cache] or
+// an [rmap.TTLMap] whose handle has no [rmap.WithMaxIdle]. Operations return [ErrInvalidArgument] on other
 // maps, and if d is below a millisecond or above 100 years.
 func WithStaleOnError(d time.Duration) Option {
-	return loadingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.stale = d
 		return send.CheckTTL("stale time", d)
 	})

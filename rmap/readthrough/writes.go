@@ -63,7 +63,7 @@ func (l *Map[K, V]) Swap(ctx context.Context, k K, v V, opts ...rmap.PutOption) 
 // them. The result of a load under way is not written, and callers that wait for it have the
 // entry loaded again.
 //
-// Cost: that of the map's Remove; but of a Cache, one command before it. Errors:
+// Cost: that of the map's Remove; but of an [rmap.Cache], one command before it. Errors:
 // as the map's.
 func (l *Map[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	if err := l.removes(ctx, "remove from", ks...); err != nil {

@@ -28,6 +28,6 @@ var (
 	// ErrWrongKind says that a key of the map, or of its queue, is of another kind.
 	ErrWrongKind = core.ErrWrongKind
 
-	// ErrClosed is returned after the client was closed, and by changes after [Map.Close].
+	// ErrClosed is returned after the client was closed, and by every other call after [Map.Close].
 	ErrClosed = core.ErrClosed
 )

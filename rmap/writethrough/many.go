@@ -19,7 +19,7 @@ import (
 // of its call in the map, and ends the operation. The other operations hand over one change.
 // It is for a Map that writes through. n is from 1 to 1000.
 func WithWriteMany(n int) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.many = n
 		if n < 1 || n > 1000 {
 			return fmt.Errorf("%w: %d changes of one call: from 1 to 1000", ErrInvalidArgument, n)

@@ -61,19 +61,19 @@ type Map[K comparable, V any] struct {
 // process that was paused. Any process with a handle that is used takes part; if there is none,
 // the queue waits in Redis.
 //
-// Only changes by a Map are written to the store: changes of the map by others, Java too,
+// Only changes by a Map of this package are written to the store: changes of the map by others, Java too,
 // are not, and neither are times to live. All operations that change an entry do so in both
 // modes, and Clear removes entry by entry. [rmap.Add] returns [ErrInvalidArgument]: use Compute. A
 // Map need not be closed ([Map.Close]): one that is dropped leaves no trace when its
 // changes are written.
 //
-// With WithBehind m is a [rmap.Map], a [rmap.TTLMap] or a [rmap.Cache]: put what belongs on top of those, such
-// as a readthrough.Map, on top of the Map. If m announces its
+// With WithBehind m is an [rmap.Map], an [rmap.TTLMap] or an [rmap.Cache]: put what belongs on top of those, such
+// as a readthrough.Map, on top of the writethrough.Map. If m announces its
 // writes, near caches are told in the step that changes the map and queues the change.
 func New[K comparable, V any](m rmap.Mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...Option) *Map[K, V] {
 	w := &Map[K, V]{m: m, write: write}
 	w.cfg = config{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
-	w.cfg, w.bad = object.Options(w.cfg, opts, Option.applyWriting)
+	w.cfg, w.bad = object.Options(w.cfg, opts, Option.apply)
 	if m != nil {
 		w.in = m.Inside()
 		w.h = w.in.Handle

@@ -9,7 +9,7 @@ import (
 
 // An Option changes a [Map]. If an option is invalid, every operation of the Map
 // returns [ErrInvalidArgument].
-type Option interface{ applyWriting(*config) error }
+type Option interface{ apply(*config) error }
 
 // config is what the options of a Map say.
 type config struct {
@@ -31,7 +31,7 @@ type config struct {
 // writer that is under way. See [New]. Without it the store is written first. n
 // is from 1 to 1000.
 func WithBehind(n int) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.behind, c.batch = true, n
 		if n < 1 || n > 1000 {
 			return fmt.Errorf("%w: batches of %d changes: from 1 to 1000", ErrInvalidArgument, n)
@@ -43,7 +43,7 @@ func WithBehind(n int) Option {
 // WithWriteDelay sets how long a change may wait for others to be written with:
 // 100 ms without it, and at most an hour. It is for [WithBehind].
 func WithWriteDelay(d time.Duration) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.delay = d
 		if d < time.Millisecond || d > time.Hour {
 			return fmt.Errorf("%w: a delay of %v is outside of 1ms to 1h", ErrInvalidArgument, d)
@@ -57,7 +57,7 @@ func WithWriteDelay(d time.Duration) Option {
 // processes have their turn; this handle does not call the writer again before it returns.
 // Operations return [ErrInvalidArgument] if d is below a millisecond or above a day.
 func WithWriteTimeout(d time.Duration) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.timeout = d
 		if d < time.Millisecond || d > 24*time.Hour {
 			return fmt.Errorf("%w: a write timeout of %v is outside of 1ms to 24h", ErrInvalidArgument, d)
@@ -74,7 +74,7 @@ func WithWriteTimeout(d time.Duration) Option {
 // turn others have used. Operations return [ErrInvalidArgument] if d is below a millisecond or
 // above 100 years. It is for [WithBehind].
 func WithMaxRetryTime(d time.Duration) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.retries = d
 		return send.CheckTTL("retry time", d)
 	})
@@ -83,7 +83,7 @@ func WithMaxRetryTime(d time.Duration) Option {
 // WithDeadLimit keeps at most n dead changes, see [Map.Dead]: the oldest go. Without
 // it that is 10,000; a million is the most. It is for [WithBehind].
 func WithDeadLimit(n int) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.dead = n
 		if n < 1 || n > 1_000_000 {
 			return fmt.Errorf("%w: %d dead changes: from 1 to 1,000,000", ErrInvalidArgument, n)
@@ -96,7 +96,7 @@ func WithDeadLimit(n int) Option {
 // changes, and its writer may be nil. It is for those who do not reach the store, and for
 // [WithBehind].
 func WithOthersWriting() Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.others = true
 		return nil
 	})
@@ -105,7 +105,7 @@ func WithOthersWriting() Option {
 // WithMaxBacklog sets how many changes may be queued, before writes return [ErrBacklog]. The
 // default is a million. It is for [WithBehind].
 func WithMaxBacklog(n int) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.backlog = n
 		if n < 1 {
 			return fmt.Errorf("%w: a backlog of %d", ErrInvalidArgument, n)
@@ -121,12 +121,12 @@ func WithMaxBacklog(n int) Option {
 // not wait. Operations return [ErrInvalidArgument] if d is below a millisecond or above 100
 // years. It is for [WithBehind].
 func WithBacklogWait(d time.Duration) Option {
-	return writingOption(func(c *config) error {
+	return option(func(c *config) error {
 		c.wait = d
 		return send.CheckTTL("backlog wait", d)
 	})
 }
 
-type writingOption func(*config) error
+type option func(*config) error
 
-func (o writingOption) applyWriting(c *config) error { return o(c) }
+func (o option) apply(c *config) error { return o(c) }

@@ -1,2 +1,2 @@
-// Package mapkinds runs tests on every kind of map.
+// Package mapkinds runs tests on the kinds of maps that are loaded in different ways.
 package mapkinds

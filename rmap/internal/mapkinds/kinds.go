@@ -30,7 +30,7 @@ var LoadKinds = map[string]func(e *locking.Engine, name string) rmap.Mapping[str
 	},
 }
 
-// OnLoadKinds runs a test on every kind of map on every kind of server.
+// OnLoadKinds runs a test on each of LoadKinds on every kind of server.
 func OnLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) rmap.Mapping[string, int])) {
 	t.Helper()
 	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
@@ -44,6 +44,7 @@ func OnLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on fu
 	})
 }
 
+// Contents returns all entries of m.
 func Contents(t testing.TB, m rmap.Mapping[string, int]) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -142,7 +143,7 @@ type Lossy interface {
 // Effect is what an operation makes of a map {k: 5}, and what it answers.
 type Effect struct {
 	Sends  redistest.Match // that loses its reply
-	Ids    redistest.Match // with request ids
+	IDs    redistest.Match // with request ids
 	Do     func(ctx context.Context, m Lossy) (any, error)
 	Answer any
 	Left   map[string]int

@@ -12,7 +12,7 @@ import (
 type Value struct {
 	Text   string
 	There  bool
-	broken error // why text is no value, where the map keeps more with it
+	broken error // why Text is no value, where the map keeps more with it
 }
 
 // Pair is one entry.
@@ -62,6 +62,7 @@ func element(m *rueidis.RedisMessage) (Value, error) {
 	return Value{Text: text, There: true}, err
 }
 
+// Flag returns a truth for scripts.
 func Flag(is bool) string {
 	if is {
 		return "1"

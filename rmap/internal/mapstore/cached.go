@@ -27,6 +27,7 @@ type Cached struct {
 
 func (c *Cached) Object() []string { return c.Names.All() }
 
+// Now returns the time of this process, for scripts.
 func (c *Cached) Now() string { return Decimal(c.Hub.Engine.Wall()) }
 
 func (c *Cached) Length(ctx context.Context) (int64, error) { return send.Number(c.Read(ctx, hlen)) }
@@ -167,6 +168,7 @@ type Bounded struct {
 	By   string // empty: none was set
 }
 
+// Most returns the bound of a field of the options.
 func (c *Cached) Most(ctx context.Context, field string) (b Bounded, err error) {
 	got, err := c.Hub.Engine.Run(ctx, hmget, []string{c.Names.Options}, []string{field, "mode"})
 	if err != nil {

@@ -65,6 +65,7 @@ type Contest struct {
 
 const Contests = 256
 
+// Contest returns the contest of an entry. Entries share them.
 func (h *Hub) Contest(e Entry) *Contest {
 	return &h.Contests[maphash.Comparable(h.seed, e)%Contests]
 }
@@ -105,13 +106,13 @@ func (r *race) timed(exchange func() error) error {
 	return err
 }
 
-// Read returns the entry. Where Computes of this process have lost for long before, it claims.
+// read returns the entry. Where Computes of this process have lost for long before, it claims.
 // That look is sent once, and may be refused where a read is not: then the entry is read
 // without a claim.
-func (r *race) Read(ctx context.Context) (old Value, err error) {
+func (r *race) read(ctx context.Context) (old Value, err error) {
 	until := r.began + claimMost
 	for try := 0; int64(r.t.h.Engine.Mono()) < r.Sticks.Load() && r.t.h.Engine.Mono() < until; try++ {
-		r.lasts, r.looks = r.Length(), true
+		r.lasts, r.looks = r.length(), true
 		err = r.timed(func() (err error) {
 			old, _, err = r.t.store.Change(ctx, r.t.e.key, Value{}, Value{}, r.t.e.Entries, r.own())
 			return err
@@ -135,8 +136,8 @@ func (r *race) Read(ctx context.Context) (old Value, err error) {
 	return old, err
 }
 
-// Change writes, and waits while another goes first.
-func (r *race) Change(ctx context.Context, old, now Value) (there Value, done bool, err error) {
+// change writes, and waits while another goes first.
+func (r *race) change(ctx context.Context, old, now Value) (there Value, done bool, err error) {
 	for try := 0; ; try++ {
 		var c *Claim
 		if r.lasts > 0 || r.Contest.due(r.t.h.Engine.Mono()) {
@@ -159,16 +160,16 @@ func (r *race) Change(ctx context.Context, old, now Value) (there Value, done bo
 func (r *race) lost() {
 	r.tries++
 	if r.lasts == 0 && r.tries >= claimTries && r.t.h.Engine.Mono()-r.began >= claimAfter {
-		r.lasts = r.Length()
+		r.lasts = r.length()
 	}
 	if r.lasts > 0 {
 		r.Sticks.Store(int64(r.t.h.Engine.Mono() + claimSticks))
 	}
 }
 
-// Length returns how long a claim lasts. It has to outlast the way back of the exchange that
+// length returns how long a claim lasts. It has to outlast the way back of the exchange that
 // leaves it, and the way of the next, so it goes by what the exchanges before took.
-func (r *race) Length() time.Duration {
+func (r *race) length() time.Duration {
 	return min(max(claimTrips*time.Duration(r.trip.Load()), claimLeast), claimMost)
 }
 

@@ -38,7 +38,7 @@ func together(all ...check.Commands) check.Commands {
 	}
 }
 
-// withoutTimes leaves out the commands of fields with times to live, which only a [TTLMap] needs.
+// withoutTimes leaves out the commands of fields with times to live, which only a rmap.TTLMap needs.
 func withoutTimes(of check.Commands) check.Commands {
 	return func() []string {
 		return slices.DeleteFunc(slices.Clone(of()), func(name string) bool { return strings.HasPrefix(name, "hp") })

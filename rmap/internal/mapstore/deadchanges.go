@@ -26,6 +26,7 @@ type DeadEntry struct {
 	Overtaken    bool
 }
 
+// Dead returns a page of dead changes, from an id on.
 func (s *Sender) Dead(ctx context.Context, from string, skip int) (all []DeadEntry, err error) {
 	on := []string{s.Key, keys.MapPending(s.Key), keys.MapDead(s.Key), keys.MapDeadLast(s.Key)}
 	got, err := s.Hub.Engine.Run(ctx, behindDeadScript, on, []string{from, Decimal(DeadPage), Decimal(MostWritten), Decimal(int64(skip))})
@@ -57,6 +58,7 @@ type Redriven struct {
 	Full            bool
 }
 
+// Redrive queues dead changes of these ids, if most are not queued already.
 func (s *Sender) Redrive(ctx context.Context, most, skip int, ids []string) (did Redriven, err error) {
 	on := []string{s.Key, keys.MapWrites(s.Key), keys.MapPending(s.Key), keys.MapDead(s.Key), keys.MapDeadLast(s.Key)}
 	args := append([]string{Decimal(int64(most)), Decimal(int64(skip)), s.Hub.Requests.ID()}, ids...)

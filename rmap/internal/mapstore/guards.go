@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
+// ThroughScript changes an entry while its lock is held.
 var ThroughScript = scripts.Must(Lua, "lua/through.lua")
 
 // Guarded is a change of one entry by the holder of its lock.
@@ -17,11 +18,11 @@ type Guarded struct {
 	Key         string
 	To          Value
 	Lives       Lifetime
-	Leaves      bool // the times of a cache's entry stay that lives does not set
+	Leaves      bool // the times of a cache's entry stay that Lives does not set
 }
 
-// guards is what a store does to change an entry for as long as its lock is held.
-type guards interface {
+// Guards is what a store does to change an entry for as long as its lock is held.
+type Guards interface {
 	Guarded(ctx context.Context, g Guarded) (did bool, err error)
 }
 

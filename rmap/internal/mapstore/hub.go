@@ -32,9 +32,9 @@ type Hub struct {
 	counts [counts]atomic.Pointer[shardCount]
 
 	answeredMu sync.Mutex
-	answered   [64]string // requests to near caches, see first
+	answered   [64]string // requests to near caches, see First
 
-	Contests [Contests]Contest // of Computes, see claim
+	Contests [Contests]Contest // of Computes, see Claim
 	claims   atomic.Int64      // that were named
 
 	seed  maphash.Seed
@@ -43,6 +43,7 @@ type Hub struct {
 
 type hubKey struct{}
 
+// HubOf returns the hub of a client.
 func HubOf(e *locking.Engine) *Hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*Hub)
 }

@@ -183,6 +183,7 @@ func looked(got send.Answer, err error) (l Look, _ error) {
 	return l, err
 }
 
+// SeenText returns a value, or that there is none, for scripts.
 func SeenText(seen Value) string {
 	if !seen.There {
 		return ""
@@ -190,7 +191,7 @@ func SeenText(seen Value) string {
 	return "=" + seen.Text
 }
 
-// seenAs returns what seenText made a text of.
+// seenAs returns what SeenText made a text of.
 func seenAs(text string) Value {
 	if text == "" {
 		return Value{}

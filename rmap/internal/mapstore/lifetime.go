@@ -13,7 +13,7 @@ type Lifetime struct {
 	Idle time.Duration // 0: used or not
 	Keep bool          // what it has
 
-	Forever bool // ttl is 0 because somebody said so
+	Forever bool // TTL is 0 because somebody said so
 }
 
 // Stays reports whether nothing is said of how long an entry lives, or that it stays.

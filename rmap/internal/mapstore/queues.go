@@ -37,8 +37,8 @@ type Queues interface {
 type Queuing struct {
 	Pairs  []string
 	Lives  Lifetime
-	Leaves bool   // the times of a cache's entries stay that lives does not set
-	Seen   string // what has to be there, of one entry; or whatever
+	Leaves bool   // the times of a cache's entries stay that Lives does not set
+	Seen   string // what has to be there, of one entry; or [Whatever]
 }
 
 // Queued is what came of it.
@@ -86,7 +86,7 @@ func (c *Cached) Queue(ctx context.Context, most int, q Queuing) (Queued, error)
 	return done, err
 }
 
-// queuedAs parses the answer of behindScript.
+// queuedAs parses the answer of BehindScript.
 func queuedAs(m *rueidis.RedisMessage) (q Queued, err error) {
 	switch {
 	case m.IsNil():
@@ -107,8 +107,8 @@ type Backlogged struct {
 	To          Value
 }
 
-// backlog is changes that are queued.
-type backlog struct {
+// Backlog is changes that are queued.
+type Backlog struct {
 	Changes []Backlogged  // the oldest ones
 	Age     time.Duration // of the first of them
 	Full    bool          // no more would be taken at a time
@@ -116,7 +116,7 @@ type backlog struct {
 
 // Backlog reads the oldest queued changes: up to n, and about as many bytes as one exchange
 // takes. The first change may be larger.
-func (s *Sender) Backlog(ctx context.Context, n int) (b backlog, err error) {
+func (s *Sender) Backlog(ctx context.Context, n int) (b Backlog, err error) {
 	got, err := s.Hub.Engine.Run(ctx, readBacklog, []string{keys.MapWrites(s.Key)}, []string{Decimal(int64(n)), Decimal(MostWritten)})
 	if err != nil {
 		return b, err
@@ -137,7 +137,7 @@ func (s *Sender) Backlog(ctx context.Context, n int) (b backlog, err error) {
 	if err != nil {
 		return b, err
 	}
-	b = backlog{make([]Backlogged, len(all)), time.Duration(age) * time.Millisecond, full == 1}
+	b = Backlog{make([]Backlogged, len(all)), time.Duration(age) * time.Millisecond, full == 1}
 	for i, e := range all {
 		b.Changes[i] = Backlogged{e.ID, e.FieldValues["by"], e.FieldValues["k"], seenAs(e.FieldValues["v"])}
 	}
@@ -150,6 +150,7 @@ type Ends struct {
 	Many        int64
 }
 
+// Ends returns the oldest and the newest of the queued changes.
 func (s *Sender) Ends(ctx context.Context) (q Ends, err error) {
 	got, err := s.Hub.Engine.Run(ctx, behindEndsScript, []string{keys.MapWrites(s.Key)}, nil)
 	if err != nil {

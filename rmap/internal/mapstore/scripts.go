@@ -32,7 +32,7 @@ var (
 	DropScript        = scripts.Must(Lua, "lua/drop.lua")
 	LookScript        = scripts.Must(Lua, "lua/look.lua")
 	ClearedScript     = scripts.Must(Lua, "lua/cleared.lua")
-	TtlScript         = scripts.Must(Lua, "lua/ttl.lua")
+	TTLScript         = scripts.Must(Lua, "lua/ttl.lua")
 )
 
 // What only reads is sent again when its reply is lost; what writes is not:
@@ -93,4 +93,5 @@ var answersValue = map[*scripts.Script]bool{
 	mapcache.Swap: true, mapcache.Take: true, mapcache.PutIfAbsent: true, mapcache.Change: true,
 }
 
+// Decimal returns a number for scripts.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }

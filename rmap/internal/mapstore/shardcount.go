@@ -38,6 +38,7 @@ type shardsCall = combine.Call[int, int]
 
 const shardsText = "rueidisson:sharded 1 "
 
+// SayShards returns the text under the name of a sharded map of n.
 func SayShards(n int) string { return shardsText + strconv.Itoa(n) }
 
 // SaidShards returns the number in what is said.

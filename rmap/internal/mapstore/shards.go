@@ -139,6 +139,7 @@ func (s *Sharded) each(ctx context.Context, adds bool, which []int, call func(i 
 	return done.err
 }
 
+// All returns the numbers of all shards.
 func (s *Sharded) All() []int {
 	all := make([]int, s.N)
 	for i := range all {
@@ -262,7 +263,7 @@ func (s *Sharded) Add(ctx context.Context, key string, by Addend, l Lifetime) (V
 	return about(ctx, s, true, key, func(p *Shard) (Value, error) { return p.Add(ctx, key, by, l) })
 }
 
-// Scan is not asked of all shards at once: see parts.
+// Scan is not asked of all shards at once: see Parts.
 func (s *Sharded) Scan(ctx context.Context, a Asked) (ScanPage, error) {
 	return s.shard(0).Scan(ctx, a)
 }

@@ -56,6 +56,7 @@ func (s *Sharded) staysWith() {
 	}
 }
 
+// SetTime ends the map at a time in ms since 1970, or never if there is none.
 func (s *Sender) SetTime(ctx context.Context, ms string) (bool, error) {
 	return send.Yes(s.Write(ctx, ExpireScript, s.Keys(), s.TellAll("1", ms)...))
 }
@@ -72,6 +73,7 @@ func (s *Sharded) Remaining(ctx context.Context) (longest time.Duration, err err
 	return slices.Max(each), nil
 }
 
+// Under gives the map, or a copy of it, another name by a script.
 func (s *Sharded) Under(ctx context.Context, mapped string, over bool, script *scripts.Script, args []string) (bool, error) {
 	other := &Sharded{Sender{Hub: s.Hub, Key: mapped, ids: s.ids}, s.N}
 	s.Hub.Recount(mapped)

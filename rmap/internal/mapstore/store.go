@@ -13,7 +13,7 @@ import (
 
 // Store is a map as the server has it: keys and values are bytes. Each kind of
 // map has its own. A context lends its values, and ends the sending again; the
-// wait for an answer it ends only of get. The keys of one call fit into one
+// wait for an answer it ends only of Get. The keys of one call fit into one
 // command.
 type Store interface {
 	Get(ctx context.Context, key string) (Value, error)
@@ -60,14 +60,14 @@ type Spread interface {
 	Parts() iter.Seq[Store]
 }
 
-// entryStore is what the store of one entry does for callers that load it, and that change it under its lock.
-type entryStore interface {
+// EntryStore is what the store of one entry does for callers that load it, and that change it under its lock.
+type EntryStore interface {
 	Leases
-	guards
+	Guards
 }
 
 // StoreOf returns the store of the entry of a key.
-func (m *Handle[K, V]) StoreOf(key string) entryStore {
+func (m *Handle[K, V]) StoreOf(key string) EntryStore {
 	switch s := m.Store.(type) {
 	case *Cached:
 		return s

@@ -64,7 +64,7 @@ type turn struct {
 // run goes on until nobody was faster. Why is a reason to write nothing.
 func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error) {
 	r := &race{Contest: t.h.Contest(t.e), t: t, began: t.h.Engine.Mono()}
-	old, err := r.Read(ctx)
+	old, err := r.read(ctx)
 	for try := 0; err == nil; try++ {
 		now, writes := t.apply(old)
 		if !writes {
@@ -75,7 +75,7 @@ func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error
 			break
 		}
 		done := false
-		if old, done, err = r.Change(ctx, old, now); done {
+		if old, done, err = r.change(ctx, old, now); done {
 			return true, nil
 		}
 		if err == nil {

@@ -3,6 +3,8 @@ package maptest
 import (
 	"context"
 	"errors"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
@@ -39,10 +42,13 @@ func Rounds(t testing.TB, everyday, soak int) int {
 // slow machine seconds.
 func OnEmbedded(t testing.TB) bool { return strings.Contains(t.Name(), "/miniredis") }
 
+// TextCodec returns the text codec of strings.
 func TextCodec() codec.Codec[string] { return TextCodecOf[string]() }
 
+// TextCodecOf returns the text codec of a type.
 func TextCodecOf[T any]() codec.Codec[T] { return codec.For[T](codec.Text) }
 
+// TextFamily is codec.Text.
 var TextFamily = codec.Text
 
 // As returns options of one kind of map as those of another kind that takes all of them.
@@ -64,6 +70,7 @@ func Raws(t testing.TB, raw rueidis.Client, cmds ...string) {
 	}
 }
 
+// IntOf returns the answer of a command that is a number.
 func IntOf(t testing.TB, raw rueidis.Client, cmd, key string, args ...string) int64 {
 	t.Helper()
 	n, err := raw.Do(t.Context(), raw.B().Arbitrary(cmd).Keys(key).Args(args...).Build()).AsInt64()
@@ -79,8 +86,10 @@ var Soon = redistest.Soon
 // HandClock is a clock that is moved by hand.
 type HandClock struct{ *enginetest.Clock }
 
+// NewHandClock returns a clock that stands.
 func NewHandClock() *HandClock { return &HandClock{enginetest.NewClock()} }
 
+// On has an engine use the clock.
 func (c *HandClock) On(cfg *core.Config) { c.To(cfg) }
 
 // CacheNamed deletes all that a test has under the name of a cache.
@@ -114,6 +123,7 @@ type Source struct {
 	Err   error
 }
 
+// NewSource returns a source whose calls wait until it is open.
 func NewSource() *Source {
 	s := &Source{Began: make(chan struct{}, 1000), Open: make(chan struct{})}
 	s.V.Store(7)
@@ -132,52 +142,11 @@ func (s *Source) Load(ctx context.Context, _ string) (int, bool, error) {
 	}
 }
 
+// Quick is a loader that returns the number that a key is.
 func Quick(_ context.Context, k string) (int, bool, error) {
 	n, err := strconv.Atoi(k)
 	return n, err == nil, nil
 }
-
-func (w *Watcher) Loaded(_ context.Context, l core.Load) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	w.Loads = append(w.Loads, l)
-}
-
-// Watcher is an observer of caches.
-type Watcher struct {
-	Mu     sync.Mutex
-	Sweeps []core.Sweep
-	Events map[string]int
-	Loads  []core.Load
-	Writes []core.Write
-}
-
-func (w *Watcher) Wrote(_ context.Context, one core.Write) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	w.Writes = append(w.Writes, one)
-}
-
-func (w *Watcher) Swept(_ context.Context, s core.Sweep) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	w.Sweeps = append(w.Sweeps, s)
-}
-
-func (w *Watcher) Heard(_ context.Context, cache, kind string) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	w.Events[cache+" "+kind]++
-}
-
-func (w *Watcher) Near(_ context.Context, n core.NearCounts) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	w.Events[n.Cache+" near"]++
-}
-
-// Spoken is an observer that says what its process has swept.
-type Spoken struct{ Parent *redistest.Parent }
 
 // UserOfThePage returns a client of the user that the page docs/redis.md sets up, and what fails the test if the server has denied
 // that user anything.
@@ -196,6 +165,7 @@ func UserOfThePage(t *testing.T, page string) (user, admin rueidis.Client, nothi
 	}
 }
 
+// NumbersTo returns the keys from 0 to n-1.
 func NumbersTo(n int) (ks []string) {
 	for i := range n {
 		ks = append(ks, strconv.Itoa(i))
@@ -249,17 +219,61 @@ func (s *StaleSource) LoadMany(ctx context.Context, ks []string) (map[string]int
 	return all, err
 }
 
-func (s Spoken) Swept(_ context.Context, v core.Sweep) {
-	if v.Expired > 0 {
-		s.Parent.Say("swept %d", v.Expired)
+// ScriptsOf returns the names of the scripts of mapstore that begin with one of these words. Parts of scripts are none.
+func ScriptsOf(t testing.TB, words ...string) (names []string) {
+	t.Helper()
+	files, err := mapstore.Lua.ReadDir("lua")
+	require.NoError(t, err)
+	for _, file := range files {
+		word, _, _ := strings.Cut(strings.TrimSuffix(file.Name(), ".lua"), "_")
+		body, err := scripts.Read(mapstore.Lua, path.Join("lua", file.Name()))
+		require.NoError(t, err)
+		if slices.Contains(words, word) && !scripts.IsPart(body) {
+			names = append(names, file.Name())
+		}
 	}
+	require.NotEmpty(t, names)
+	return names
 }
 
-func (Spoken) Heard(context.Context, string, string) {}
+// Watcher is an observer of caches.
+type Watcher struct {
+	Mu     sync.Mutex
+	Sweeps []core.Sweep
+	Events map[string]int
+	Loads  []core.Load
+	Writes []core.Write
+}
 
-func (Spoken) Near(context.Context, core.NearCounts) {}
-func (Spoken) Loaded(context.Context, core.Load)     {}
-func (Spoken) Wrote(context.Context, core.Write)     {}
+func (w *Watcher) Loaded(_ context.Context, l core.Load) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Loads = append(w.Loads, l)
+}
+
+func (w *Watcher) Wrote(_ context.Context, one core.Write) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Writes = append(w.Writes, one)
+}
+
+func (w *Watcher) Swept(_ context.Context, s core.Sweep) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Sweeps = append(w.Sweeps, s)
+}
+
+func (w *Watcher) Heard(_ context.Context, cache, kind string) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Events[cache+" "+kind]++
+}
+
+func (w *Watcher) Near(_ context.Context, n core.NearCounts) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Events[n.Cache+" near"]++
+}
 
 // Evicted returns how many entries were evicted so far.
 func (w *Watcher) Evicted() (n int64) {
@@ -270,3 +284,20 @@ func (w *Watcher) Evicted() (n int64) {
 	}
 	return n
 }
+
+// Spoken is an observer that says what its process has swept.
+type Spoken struct{ Parent *redistest.Parent }
+
+func (s Spoken) Swept(_ context.Context, v core.Sweep) {
+	if v.Expired > 0 {
+		s.Parent.Say("swept %d", v.Expired)
+	}
+}
+
+func (Spoken) Heard(context.Context, string, string) {}
+
+func (Spoken) Near(context.Context, core.NearCounts) {}
+
+func (Spoken) Loaded(context.Context, core.Load) {}
+
+func (Spoken) Wrote(context.Context, core.Write) {}

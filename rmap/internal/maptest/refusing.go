@@ -17,9 +17,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// refusing is a server that may be made to refuse what writes, and a client of it
+// Refusing is a server that may be made to refuse what writes, and a client of it
 // that gives up soon.
-type refusing struct {
+type Refusing struct {
 	t     *testing.T
 	Admin rueidis.Client
 	E     *locking.Engine
@@ -40,12 +40,13 @@ var Refusals = map[string]struct{ Refuse, Allow string }{
 	"NOPERM":     {"ACL SETUSER orders -@all", "ACL SETUSER orders +@all"},
 }
 
-func NewRefusing(t *testing.T, opts ...redistest.Option) *refusing {
+// NewRefusing starts such a server.
+func NewRefusing(t *testing.T, opts ...redistest.Option) *Refusing {
 	t.Helper()
 	server := redistest.Start(t, append(opts,
 		redistest.Config("enable-protected-configs", "yes"), redistest.Config("save", "3600", "1000000"),
 		redistest.Config("stop-writes-on-bgsave-error", "no"))...)
-	r := &refusing{t: t, Admin: server.Client(t)}
+	r := &Refusing{t: t, Admin: server.Client(t)}
 	r.Do("ACL SETUSER orders on >password ~* &* +@all")
 	r.Do("CONFIG SET dir /proc")
 	redistest.Eventually(t, func() bool { // it cannot save
@@ -61,13 +62,14 @@ func NewRefusing(t *testing.T, opts ...redistest.Option) *refusing {
 	return r
 }
 
-func (r *refusing) Do(command string) {
+// Do sends a command as the administrator.
+func (r *Refusing) Do(command string) {
 	r.t.Helper()
 	require.NoError(r.t, r.Admin.Do(context.Background(), r.Admin.B().Arbitrary(strings.Fields(command)...).Build()).Error())
 }
 
 // Refuse has the server refuse, until something was given up for that.
-func (r *refusing) Refuse(refuse, allow string) {
+func (r *Refusing) Refuse(refuse, allow string) {
 	r.t.Helper()
 	r.Do(refuse)
 	r.mu.Lock()
@@ -75,7 +77,7 @@ func (r *refusing) Refuse(refuse, allow string) {
 	r.began, r.then = true, func() { r.Do(allow) }
 }
 
-func (r *refusing) ScriptRan(_ context.Context, _ string, _ time.Duration, _ int, err error) {
+func (r *Refusing) ScriptRan(_ context.Context, _ string, _ time.Duration, _ int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil && r.then != nil {
@@ -85,20 +87,20 @@ func (r *refusing) ScriptRan(_ context.Context, _ string, _ time.Duration, _ int
 }
 
 // Over reports whether it has given up, and the server refuses no more.
-func (r *refusing) Over() bool {
+func (r *Refusing) Over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.began && r.then == nil
 }
 
-func (*refusing) WaitStarted(context.Context, string, string) {}
+func (*Refusing) WaitStarted(context.Context, string, string) {}
 
-func (*refusing) WaitEnded(context.Context, string, string, time.Duration, error) {}
+func (*Refusing) WaitEnded(context.Context, string, string, time.Duration, error) {}
 
-func (*refusing) Acquired(context.Context, string, string, bool) {}
+func (*Refusing) Acquired(context.Context, string, string, bool) {}
 
-func (*refusing) Released(context.Context, string, string, bool) {}
+func (*Refusing) Released(context.Context, string, string, bool) {}
 
-func (*refusing) Lost(string, string, error) {}
+func (*Refusing) Lost(string, string, error) {}
 
-func (*refusing) Renewed(int, time.Duration, error) {}
+func (*Refusing) Renewed(int, time.Duration, error) {}
