@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -32,7 +33,7 @@ func (m *mapCall) checkKind(ctx context.Context, name string) error {
 	if _, unknown := of.(*otherFound); err != nil || of == nobody || unknown {
 		return nil
 	}
-	is, hint := "an object of another kind", `"rueidisson inspect" shows it`
+	is, hint := "a "+cmp.Or(kindOf(of), "lock"), `"rueidisson inspect" shows it`
 	if f, ok := of.(*mapFound); ok {
 		if (f.Kind == "cache") == m.cache {
 			return nil

@@ -184,9 +184,23 @@ func (s *scanning) kindsOf(ctx context.Context, of objectKind, names []string) (
 	return kinds, nil
 }
 
-// kindOf returns the kind of an object that ls, info and rm are for, "" of others.
+// kindOf returns what inspect calls an object, "" if that is not known.
 func kindOf(of finding) string {
 	switch f := of.(type) {
+	case *mapFound:
+		return f.Kind
+	case *shardedFound:
+		return f.Kind
+	case *queueFound:
+		return f.Kind
+	case *reliableFound:
+		return f.Kind
+	case *limiterFound:
+		return f.Kind
+	case *logFound:
+		return f.Kind
+	case *lockGroupFound:
+		return f.Kind
 	case *numberFound:
 		return f.Kind
 	case *permitsFound:

@@ -26,7 +26,7 @@ Exit codes of all:
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
   76   the permit had ended
-  78   no permits are set under NAME`
+  78   no permits are set under NAME, with --wait; without, run waits for that`
 
 const permitExample = `  rueidisson permit set reports 3
   rueidisson permit run reports --wait 1m -- ./report

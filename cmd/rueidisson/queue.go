@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -22,6 +23,9 @@ Elements are written by a codec. All clients of a queue have to use the same one
 jackson-msgpack[:CLASS]; without it they are msgpack. An element that has no text is
 shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
 "base64":true.
+
+A bounded queue needs --bounded in each command. A ring buffer is written by programs
+only: add, take and drain refuse it.
 
 With --delayed, len and ls are about what waits, and take, peek and drain about the
 queue that it comes into: what is due is moved there before. What waits has one of two
@@ -114,6 +118,30 @@ func (c *queueCall) queueFailed(name string, err error) error {
 		return &ending{code: exitNoRate, err: err}
 	}
 	return err
+}
+
+// checkKind refuses a bounded queue without --bounded, and a ring buffer: what goes past the number of their free
+// places changes their capacity for good.
+func (c *queueCall) checkKind(ctx context.Context, name string) error {
+	if c.bounded || c.delayed {
+		return nil
+	}
+	redis, err := c.dial()
+	if err != nil {
+		return failed(err)
+	}
+	defer redis.Close()
+	of, err := (&look{tool: c.tool, redis: redis, name: name}).object(ctx)
+	if err != nil {
+		return nil // the command says why
+	}
+	switch kindOf(of) {
+	case "bounded queue":
+		return failed(fmt.Errorf("queue %q: %w: it is a bounded queue: give --bounded", name, rueidisson.ErrWrongKind))
+	case "ring buffer":
+		return failed(fmt.Errorf("queue %q: %w: it is a ring buffer, which only programs write", name, rueidisson.ErrWrongKind))
+	}
+	return nil
 }
 
 // shelf returns the queue that elements are taken from.

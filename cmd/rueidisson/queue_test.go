@@ -1,8 +1,7 @@
 package main
 
 import (
-	"github.com/rueidisson/rueidisson/queue"
-
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,7 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -244,4 +245,38 @@ func TestKeepMovesWhatIsDue(t *testing.T) {
 	got := runHere(t, env, "queue", "keep", "b", "c")
 	require.Equal(t, exitUnavailable, got.code)
 	require.Contains(t, got.errors, "WRONGTYPE")
+}
+
+// TestQueueOfAnotherKindIsLeftAlone: what goes past the number of free places changes a capacity for good.
+func TestQueueOfAnotherKindIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	env := []string{envRedis + "=redis://" + server.Addr()}
+	client, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{server.Addr()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close(context.Background()) })
+	bounded := queue.NewBounded[string](client, "bounded")
+	_, err = bounded.TrySetCapacity(t.Context(), 4)
+	require.NoError(t, err)
+	ring := queue.NewRing[string](client, "ring")
+	_, err = ring.TrySetCapacity(t.Context(), 2)
+	require.NoError(t, err)
+	for name, says := range map[string]string{"bounded": "give --bounded", "ring": "only programs write"} {
+		for _, full := range []bool{false, true} { // an empty one has no list
+			for _, command := range [][]string{{"add", name, "x"}, {"add", name, "x", "--first"}, {"take", name}, {"take", name, "--wait", "1s"}, {"drain", name}} {
+				got := runHere(t, env, append([]string{"queue"}, command...)...)
+				assert.Equal(t, exitUnavailable, got.code, command)
+				assert.Contains(t, got.errors, says, command)
+			}
+			if !full {
+				_, err = bounded.Offer(t.Context(), "a")
+				require.NoError(t, err)
+				_, err = ring.Offer(t.Context(), "a")
+				require.NoError(t, err)
+			}
+		}
+	}
+	free, err := bounded.Free(t.Context())
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, free, "two were offered by the program")
 }

@@ -92,6 +92,9 @@ func (c *queueCall) fits(a queueAdd) error {
 }
 
 func (c *queueCall) add(ctx context.Context, client *rueidisson.Client, a queueAdd) error {
+	if err := c.checkKind(ctx, a.name); err != nil {
+		return err
+	}
 	var size int64
 	put := func(arguments []string) error {
 		values := make([]string, len(arguments))

@@ -113,6 +113,9 @@ func (c *queueCall) drainCommand() *cobra.Command {
 }
 
 func (c *queueCall) drain(ctx context.Context, client *rueidisson.Client, name string) error {
+	if err := c.checkKind(ctx, name); err != nil {
+		return err
+	}
 	if err := c.moveDue(ctx, client, name); err != nil {
 		return err
 	}

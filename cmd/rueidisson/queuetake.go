@@ -58,6 +58,9 @@ func (c *queueCall) takeCommand() *cobra.Command {
 var errNotInTime = errors.New("nothing came in time")
 
 func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name string) error {
+	if err := c.checkKind(ctx, name); err != nil {
+		return err
+	}
 	now, awaited := c.takers(client, name)
 	text, err := "", error(nil)
 	if c.wait == 0 {

@@ -87,6 +87,10 @@ Java services through Redisson, on one Redis or Valkey; with the rate limits, th
 semaphores, latches, maps, queues and topics of both; with barriers and elections; and
 with queues of jobs.
 
+ls shows names of semaphores, permits, latches, barriers, elections, streams and
+multimaps; of a map, a queue and a queue of jobs it shows what is inside. No command
+lists locks, maps or queues: "rueidisson inspect NAME" knows the kind of each.
+
 Flags may stand before the command or after NAME. A duration D is a number with a unit,
 such as 500ms, 1.5s, 2m or 1h30m. A number alone is in seconds.
 

@@ -27,7 +27,7 @@ Exit codes of all:
   64   the command line cannot be understood, or there would be too many permits
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
-  78   no permits are set under NAME`
+  78   no permits are set under NAME, with --wait; without, acquire waits for that`
 
 const semExample = `  rueidisson sem set reports 3
   rueidisson sem acquire reports --wait 1m && { ./report; rueidisson sem release reports; }

@@ -18,6 +18,9 @@ const topicLong = `topic publishes messages to all who listen, Java too (RTopic;
 RShardedTopic, with --pattern RPatternTopic), and shows them. dead, redrive and purge are
 about what durable names of a reliable topic have put aside.
 
+publish and listen are about topics that store nothing. A reliable topic is published to
+by programs: dead, redrive and purge are about such.
+
 Messages are written by a codec. All clients of a topic have to use the same one.
 --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
 jackson-msgpack[:CLASS]; without it they are msgpack. A message that has no text is
