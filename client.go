@@ -198,7 +198,7 @@ func (c *Client) Election(name string, opts ...election.Option) *election.Electi
 }
 
 // MultiLock returns a handle on several locks that are held together or not at
-// all; see [multilock.Multi], which it is. The locks may be of other clients,
+// all; see [multilock.MultiLock]. The locks may be of other clients,
 // too.
 func (c *Client) MultiLock(locks ...lock.Locker) *multilock.MultiLock {
 	return multilock.Multi(locks...)

@@ -139,7 +139,7 @@ func (r *Lock) quorum() int { return len(r.all)/2 + 1 }
 // [ErrInvalidArgument]; those of the members, if they prevent a quorum for longer than a watchdog
 // timeout, the longest of the clients' (all waiters for these members in the process give up
 // together); [*RestartedError] for a server that restarted lately. If ctx ends before such servers
-// count, the error wraps ctx's error and that one. Each start of a server is logged once, at Warn.
+// count, the error wraps ctx's error and that one. Each handle logs each start of a server once, at Warn.
 // Source: the idea is that of RedissonRedLock, and of the page on distributed locks of Redis; the
 // rules are those of this library.
 func (r *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {

@@ -14,7 +14,7 @@ type Client = object.Client
 
 // Map is a handle on the map of one name, which Redisson's RMap shares. It
 // holds nothing, so it may be used by any number of goroutines, and any number
-// of handles on one name are the same map.
+// of handles on one name are the same map. A counter is the function [Add], on a map with text values.
 type Map[K comparable, V any] struct{ wholeMap[K, V] }
 
 // New returns a handle on the map of that name.

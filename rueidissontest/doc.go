@@ -62,6 +62,10 @@
 //   - keys expire when a command comes by, and the clock moves by 1 ms at least;
 //   - it looks at every key once per millisecond of use, and scripts run in an
 //     interpreter: it says nothing about speed, and ten thousand keys are too many;
-//   - no sharded channels, no field expiry by HPEXPIRE, no struct or cmsgpack in
-//     scripts, which matters only to code that talks to it past rueidisson.
+//   - no times to live of fields: rmap.NewTTLMap, and a multimap with WithNativeExpiry, return errors.ErrUnsupported; use
+//     rmap.NewCache;
+//   - no sharded channels: topic.NewSharded fails;
+//   - no CLIENT TRACKING: a near cache that is tracked keeps no copies, says so in its Stats, and reads its map;
+//   - no INFO of a restart: a red lock needs redlock.WithRestartGuard(0);
+//   - no struct or cmsgpack in scripts, which matters only to code that talks to it past rueidisson.
 package rueidissontest

@@ -1,12 +1,14 @@
 // Package topic sends messages to all subscribers, typed, and shared with Redisson's topics.
 //
 //	prices := topic.New[Price](c, "prices")
+//	listening, err := prices.Listen(ctx) // what is published from now on arrives
+//	…
 //	go func() {
-//		for p, err := range prices.Subscribe(ctx) {
+//		for p, err := range listening.Messages(ctx) {
 //			…
 //		}
 //	}()
-//	_, err := prices.Publish(ctx, Price{"tea", 3})
+//	_, err = prices.Publish(ctx, Price{"tea", 3})
 //
 // # What it promises
 //
@@ -51,6 +53,7 @@
 //		case errors.Is(err, topic.ErrDisconnected): // nothing comes until the client is connected again
 //		case errors.Is(err, topic.ErrInterrupted): // it is connected again: look at the truth again
 //		case errors.Is(err, topic.ErrDecode): // somebody publishes something else
+//		case errors.Is(err, rueidisson.ErrNotice): // any other notice, such as the ErrReconnected of a Reliable
 //		case err != nil:
 //			return err // and the loop is over
 //		default:

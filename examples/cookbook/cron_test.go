@@ -21,7 +21,7 @@ func cron(ctx context.Context, c *rueidisson.Client, self string, every time.Dur
 			return err
 		}
 		if err == nil {
-			continue // another process leads
+			continue // the term has ended: campaign again
 		}
 		log.Println("cron tries again in a second:", err)
 		select {

@@ -1,4 +1,4 @@
--- redrive.lua: have entries that were put aside come to their group again.
+-- stream_redrive.lua: have entries that were put aside come to their group again.
 --
 -- Include: done.lua
 -- KEYS[1]  stream

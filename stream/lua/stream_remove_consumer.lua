@@ -1,4 +1,4 @@
--- remove_consumer.lua: remove a consumer of a group that has no entries.
+-- stream_remove_consumer.lua: remove a consumer of a group that has no entries.
 --
 -- KEYS[1]  stream
 -- ARGV[1]  group

@@ -1,4 +1,4 @@
--- return.lua: let others have entries at once that a consumer has read and nobody has seen.
+-- stream_return.lua: let others have entries at once that a consumer has read and nobody has seen.
 --
 -- KEYS[1]  stream
 -- ARGV[1]  group
