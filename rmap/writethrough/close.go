@@ -75,7 +75,7 @@ func (w *Map[K, V]) Backlog(ctx context.Context) (n int64, err error) {
 // written waits until what is queued now is not queued any more.
 func (w *Map[K, V]) written(ctx context.Context, closing bool) error {
 	last, left, err := "", int64(0), error(nil)
-	turns, _ := w.refusal(0)
+	since := w.h.Hub.Engine.Mono()
 	for look, asked := 0, false; ; look++ {
 		if !asked {
 			var q mapstore.Ends
@@ -89,7 +89,7 @@ func (w *Map[K, V]) written(ctx context.Context, closing bool) error {
 			return nil
 		}
 		if err == nil {
-			_, err = w.refusal(turns)
+			err = w.refusal(since)
 		}
 		if over := w.over(ctx, left, err); over != nil {
 			return over
@@ -99,16 +99,16 @@ func (w *Map[K, V]) written(ctx context.Context, closing bool) error {
 	}
 }
 
-// refusal returns how often this process has tried to drain, and what keeps it from that,
-// if it has tried since it had so often.
-func (w *Map[K, V]) refusal(since int) (turns int, err error) {
+// refusal returns what keeps this process from draining, if the server was asked since then. What it had refused before,
+// and was noted later, is over perhaps.
+func (w *Map[K, V]) refusal(since time.Duration) error {
 	d := &w.drain
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.turns > since {
-		err = d.bad
+	if d.asked < since {
+		return nil
 	}
-	return d.turns, err
+	return d.bad
 }
 
 // over returns why a Close does not go on, if it does not; err is what it has met.

@@ -31,7 +31,7 @@ type drainer struct {
 	stop  context.CancelCauseFunc // of who drains; nil: nobody
 	ended chan struct{}           // when it has
 	bad   error                   // what the server has refused for good when it was last asked
-	turns int                     // so often this process has tried to be the one that drains
+	asked time.Duration           // when it was last asked began then, see Engine.Mono
 
 	lookout
 	streak streak        // of the process's own writer; of the goroutine that drains
@@ -93,8 +93,9 @@ func (w *Map[K, V]) run(ctx context.Context) {
 	ctx, stop := w.untilClosed(ctx)
 	defer stop()
 	for try := 0; ; try++ {
+		began := w.h.Hub.Engine.Mono()
 		next, err := w.drainAll(ctx)
-		w.note(err)
+		w.note(began, err)
 		if w.finish(ctx, err == nil && next == (later{})) {
 			return
 		}
@@ -126,16 +127,15 @@ func (w *Map[K, V]) finish(ctx context.Context, over bool) bool {
 }
 
 // note keeps what keeps this process from draining until somebody sees to it, for
-// those who close, and tells the log of it once.
-func (w *Map[K, V]) note(err error) {
+// those who close, and tells the log of it once. Began is when the server was asked.
+func (w *Map[K, V]) note(began time.Duration, err error) {
 	if !forGood(err) {
 		err = nil
 	}
 	d := &w.drain
 	d.mu.Lock()
 	known := d.bad != nil
-	d.bad = err
-	d.turns++
+	d.bad, d.asked = err, began
 	d.mu.Unlock()
 	if err != nil && !known {
 		w.h.Hub.Engine.Logger.Warn("what is queued for a store cannot be taken: it is tried again", "name", w.h.Key, "err", err)
@@ -303,10 +303,11 @@ func (w *Map[K, V]) drainSome(t *draining, some []mapstore.Backlogged) error {
 // them: the writer is called again with what is not settled when the turn is over.
 func (w *Map[K, V]) settle(t *draining, aside mapstore.Grave, some []mapstore.Backlogged, told core.Write) (err error) {
 	for try := 0; ; try++ {
+		began := w.h.Hub.Engine.Mono()
 		if told.Queued, err = t.s.Settled(t.ctx, aside, some); err == nil || t.over() != nil {
 			break
 		}
-		w.note(err)
+		w.note(began, err)
 		w.rest(t.ctx, try, err)
 	}
 	w.tell(t.ctx, told)

@@ -139,3 +139,17 @@ func TestADrainThatIsRefusedForGoodSaysSo(t *testing.T) {
 		})
 	}
 }
+
+// TestARefusalFromBeforeAClose that is noted during it does not end it: the server may refuse no more.
+func TestARefusalFromBeforeAClose(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	w := New(rmap.New[string, int](maptest.EngineOn(t, raw), redistest.Name(t)), newBehindMap().write, WithBehind(10))
+	closing := w.h.Hub.Engine.Mono()
+	w.note(closing-1, ErrWrongKind)
+	require.NoError(t, w.refusal(closing))
+	w.note(closing, ErrWrongKind)
+	require.ErrorIs(t, w.refusal(closing), ErrWrongKind)
+	w.note(closing, nil)
+	require.NoError(t, w.Close(t.Context()))
+}
