@@ -16,7 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// soon is a time within which things happen that nothing holds up.
+// soon bounds the time of what nothing holds up.
 var soon = redistest.Soon
 
 // within returns a context that ends soon.

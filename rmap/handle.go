@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
-// handle is what the kinds of this package are made of.
+// handle adds to a [mapstore.Handle] what only the kinds of this package need.
 type handle[K comparable, V any] struct {
 	mapstore.Handle[K, V]
 

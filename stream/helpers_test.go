@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// soon is a time within which things happen that nothing holds up.
+// soon bounds the time of what nothing holds up.
 var soon = redistest.Soon
 
 // engineOn returns an engine on a client that somebody else closes.

@@ -50,7 +50,7 @@ func vs(entries []Entry[string, string]) (all []string) {
 	return all
 }
 
-// made is a group that begins with the first entry.
+// made returns a group that begins with the first entry.
 func made(t testing.TB, s *Stream[string, string]) *Group[string, string] {
 	t.Helper()
 	g := s.Group("g")

@@ -27,12 +27,12 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// soon is a time within which things happen that nothing holds up.
+// soon bounds the time of what nothing holds up.
 var soon = redistest.Soon
 
 var engineOn, within = enginetest.Plain, redistest.SoonContext
 
-// made is a group that begins with the first entry.
+// made returns a group that begins with the first entry.
 func made(t testing.TB, s *stream.Stream[string, string]) *stream.Group[string, string] {
 	t.Helper()
 	g := s.Group("g")
@@ -72,8 +72,7 @@ func texted(e *locking.Engine, name string) *stream.Stream[string, string] {
 	return stream.New[string, string](e, name, stream.WithCodec(codec.Text))
 }
 
-// everyKind is somebody who waits for each kind of what can be waited for, and what
-// has each of them go on.
+// everyKind returns a waiter for each kind of blocking call, and a call that wakes each of them.
 func everyKind(t *testing.T, e *locking.Engine, direct *locking.Engine) (waiting []func(context.Context) error, wake []func()) {
 	t.Helper()
 	for range 3 {
@@ -165,8 +164,7 @@ func TestOneBlockedConnectionServesAllKinds(t *testing.T) {
 	require.LessOrEqual(t, <-most, before+1+1) // direct waits for nothing; the test asks by one
 }
 
-// wrapped is a client with a hook, as those that trace are: also of its nodes and of
-// connections of its own.
+// wrapped adds a hook to a client, its nodes and its dedicated connections, as a tracing client does.
 type wrapped struct {
 	rueidis.Client
 	asked *atomic.Int64

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// Whole is what every kind of queue, and a stream, is as an object.
+// Whole has the operations of queues and streams on the whole object.
 type Whole interface {
 	Rename(ctx context.Context, to string) (bool, error)
 	RenameIfAbsent(ctx context.Context, to string) (bool, error)

@@ -140,7 +140,7 @@ type Lossy interface {
 	Rename(ctx context.Context, to string) (bool, error)
 }
 
-// Effect is what an operation makes of a map {k: 5}, and what it answers.
+// Effect describes an operation on the map {k: 5}: its answer, and the entries that it leaves.
 type Effect struct {
 	Sends  redistest.Match // that loses its reply
 	IDs    redistest.Match // with request ids

@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// Value is what stands in an entry, or that there is none.
+// Value is the value of an entry, or none.
 type Value struct {
 	Text   string
 	There  bool

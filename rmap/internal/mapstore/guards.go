@@ -21,7 +21,7 @@ type Guarded struct {
 	Leaves      bool // the times of a cache's entry stay that Lives does not set
 }
 
-// Guards is what a store does to change an entry for as long as its lock is held.
+// Guards is a store that changes an entry for as long as its lock is held.
 type Guards interface {
 	Guarded(ctx context.Context, g Guarded) (did bool, err error)
 }

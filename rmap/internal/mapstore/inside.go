@@ -22,8 +22,8 @@ type Base[K comparable] struct {
 	Left func(ctx context.Context, k K) (time.Duration, error)
 }
 
-// Inside is what a map is made of, for what is built on it. Of what is built on another map it is that one's, changed
-// where it adds something. O is an option of one write.
+// Inside describes a map to the maps that are built on it. A map on top of another one passes the description on, and
+// changes what it adds to. O is an option of one write.
 type Inside[K comparable, V, O any] struct {
 	Base[K]
 

@@ -49,7 +49,7 @@ type Look struct {
 // Granted reports whether the lease is the caller's.
 func (l Look) Granted() bool { return !l.Entry.There && !l.Gone && l.Left == 0 }
 
-// Leases is what a store does for those who load.
+// Leases is a store that has leases of loads.
 type Leases interface {
 	Ask(ctx context.Context, l Lease, how string) (Look, error)
 	// Loaded writes an entry under a lease, or removes it if there is none now, if

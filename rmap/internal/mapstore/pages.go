@@ -19,7 +19,7 @@ type Asked struct {
 	What Scanned
 }
 
-// ScanPage is the answer.
+// ScanPage is the answer to an Asked.
 type ScanPage struct {
 	hashscan.Page
 	Pairs []Pair

@@ -26,7 +26,7 @@ var (
 // Whatever is when it does not matter what is there.
 const Whatever = "*"
 
-// Queues is what a store does to change entries and queue the changes, in one
+// Queues is a store that changes entries and queues the changes, in one
 // step.
 type Queues interface {
 	Queue(ctx context.Context, most int, q Queuing) (Queued, error)
@@ -41,7 +41,7 @@ type Queuing struct {
 	Seen   string // what has to be there, of one entry; or [Whatever]
 }
 
-// Queued is what came of it.
+// Queued tells the outcome of a Queuing.
 type Queued struct {
 	Count int64 // of entries that were there
 	Other bool  // something else was there, and nothing was done

@@ -60,7 +60,7 @@ type Spread interface {
 	Parts() iter.Seq[Store]
 }
 
-// EntryStore is what the store of one entry does for callers that load it, and that change it under its lock.
+// EntryStore is the store of one entry, for callers that load it, and that change it under its lock.
 type EntryStore interface {
 	Leases
 	Guards
