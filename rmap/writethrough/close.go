@@ -99,8 +99,8 @@ func (w *Map[K, V]) written(ctx context.Context, closing bool) error {
 	}
 }
 
-// refusal returns what keeps this process from draining, if the server was asked since then. What it had refused before,
-// and was noted later, is over perhaps.
+// refusal returns what keeps this process from draining, if that exchange began since then: a refusal from before may be
+// over.
 func (w *Map[K, V]) refusal(since time.Duration) error {
 	d := &w.drain
 	d.mu.Lock()

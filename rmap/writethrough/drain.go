@@ -31,7 +31,7 @@ type drainer struct {
 	stop  context.CancelCauseFunc // of who drains; nil: nobody
 	ended chan struct{}           // when it has
 	bad   error                   // what the server has refused for good when it was last asked
-	asked time.Duration           // when it was last asked began then, see Engine.Mono
+	asked time.Duration           // when that exchange began, see Engine.Mono
 
 	lookout
 	streak streak        // of the process's own writer; of the goroutine that drains
