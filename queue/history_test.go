@@ -149,7 +149,7 @@ func runHistory(t *testing.T, server *redistest.Server, ops []string, queue func
 	direct := queue(engineOn(t, raw), key)
 	for i := range 2 {
 		client, proxy := through(t, server)
-		q := queue(engineOn(t, client, shortSends), key)
+		q := queue(engineOn(t, client), key)
 		for j, op := range []string{"take", "take last"} {
 			takers.Go(func() {
 				for range 4 {
