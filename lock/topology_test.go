@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -204,14 +205,15 @@ func failsOver(t *testing.T, s shard) {
 	work := hold.Context(t.Context())
 	waiting := lockLater(t, waiter.Lock(name))
 	awaitWaiters(t, holder.Lock(name), 1)
+	require.NoError(t, hold.Extend(t.Context(), 2*soon), "Sentinels may need longer than a watchdog's timeout")
 	awaitReplica(t, s)
 
 	old := s.master(t)
 	old.Kill()
 	s.awaitMaster(t, old.Addr())
-	require.Eventually(t, func() bool {
-		return hold.Extend(t.Context(), 2*outlasts) == nil
-	}, soon, 50*time.Millisecond, "the new master knows the hold, and the client the new master")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		require.NoError(c, hold.Extend(t.Context(), 3*soon), "the new master knows the hold, and the client the new master")
+	}, soon, 50*time.Millisecond)
 	stays(t, hold, work, 0)
 	require.False(t, isDone(waiting.done), "the lock is held, also on the new master")
 	moved := time.Now()

@@ -67,12 +67,15 @@ func TestAHoldOfSeveralAfterAFailover(t *testing.T) {
 	for kind, of := range composites {
 		held[kind] = locktest.Take(t, of(mine, myNear, name+":"+kind))
 	}
+	for kind, hold := range held {
+		require.NoError(t, hold.Extend(locktest.Bounded(t), 2*soon), "%s: a failover may take longer than a watchdog's timeout", kind)
+	}
 	inStep(t, s)
 	old := s.Master()
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
 	for kind, hold := range held {
-		redistest.Eventually(t, func() bool { return hold.Extend(locktest.Bounded(t), 2*outlasts) == nil }, soon, 50*time.Millisecond, kind)
+		redistest.Eventually(t, func() bool { return hold.Extend(locktest.Bounded(t), 3*soon) == nil }, soon, 50*time.Millisecond, kind)
 		require.NoError(t, hold.Err(), kind)
 	}
 	for kind, of := range composites {

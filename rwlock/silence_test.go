@@ -158,11 +158,14 @@ func TestHoldsBehindSentinels(t *testing.T) {
 	c, other, name := sentinels(patient...), sentinels(patient[:1]...), redistest.Name(t)
 	read, write := locktest.Take(t, c.RWLock(name+"r").Read()), locktest.Take(t, c.RWLock(name+"w").Write())
 	writer, reader := waits(t.Context(), t, other.RWLock(name+"r").Write()), waits(t.Context(), t, other.RWLock(name+"w").Read())
+	for _, hold := range []*lock.Hold{read, write} {
+		require.NoError(t, hold.Extend(t.Context(), 2*redistest.Soon)) // a failover may take longer than a watchdog's timeout
+	}
 	old := s.Master()
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
 	for _, hold := range []*lock.Hold{read, write} {
-		require.Eventually(t, func() bool { return hold.Extend(t.Context(), time.Minute) == nil }, redistest.Soon, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return hold.Extend(t.Context(), 3*redistest.Soon) == nil }, redistest.Soon, 50*time.Millisecond)
 		require.NoError(t, hold.Err())
 	}
 	require.Empty(t, writer)
