@@ -164,8 +164,11 @@ type place struct {
 	ok    bool   // it may be
 }
 
-// place has the next change told, if it can.
-func (n *Cache[K, V]) place(ctx context.Context, k K) (p place) {
+// origins are hashes whose next change is not told.
+type origins map[*origin]bool
+
+// place has the next change told, if it can, and notes where it cannot: several keys that are read together ask once.
+func (n *Cache[K, V]) place(ctx context.Context, k K, unready *origins) (p place) {
 	c := n.copies()
 	if c == nil {
 		return p
@@ -178,7 +181,15 @@ func (n *Cache[K, V]) place(ctx context.Context, k K) (p place) {
 	}
 	p = place{field: field, from: c.from[i], lane: c.lanes.of(keys.Hash(field))}
 	p.drop = p.lane.Load()
-	p.gen, p.ok = p.from.ready(ctx, n.b.Hub.Engine)
+	if unready == nil || !(*unready)[p.from] {
+		p.gen, p.ok = p.from.ready(ctx, n.b.Hub.Engine)
+	}
+	if unready != nil && !p.ok {
+		if *unready == nil {
+			*unready = origins{}
+		}
+		(*unready)[p.from] = true
+	}
 	p.born = p.from.now()
 	return p
 }
@@ -267,7 +278,7 @@ func (n *Cache[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error)
 		c.hears(ctx, k, it)
 		return it.v, !it.none, nil
 	}
-	p := n.place(ctx, k)
+	p := n.place(ctx, k, nil)
 	switch v, there, err = n.m.Get(ctx, k); {
 	case err != nil:
 	case there:
@@ -288,6 +299,7 @@ func (n *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	found := make(map[K]V, len(ks))
 	var missing []K
 	var places []place
+	var unready origins
 	c := n.kept.Load()
 	for _, k := range ks {
 		if it := c.get(k); it != nil {
@@ -296,7 +308,7 @@ func (n *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 				c.hears(ctx, k, it)
 			}
 		} else {
-			missing, places = append(missing, k), append(places, n.place(ctx, k))
+			missing, places = append(missing, k), append(places, n.place(ctx, k, &unready))
 		}
 	}
 	if len(missing) == 0 {

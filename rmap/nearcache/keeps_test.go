@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -250,4 +251,26 @@ func TestLoadingStaleEntryIsNoCopy(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, left)
 	})
+}
+
+// TestManyMissesOfAMapThatIsNotThereAskOnce whether its end would be told.
+func TestManyMissesOfAMapThatIsNotThereAskOnce(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	n := New(rmap.New[string, string](maptest.EngineOn(t, raw), maptest.Named(t, raw)))
+	defer n.Close()
+	from, asked := n.copies().from[0], atomic.Int64{}
+	arm := from.arm
+	from.arm = func(ctx context.Context) (time.Duration, error) {
+		asked.Add(1)
+		return arm(ctx)
+	}
+	ks := make([]string, 100)
+	for i := range ks {
+		ks[i] = strconv.Itoa(i)
+	}
+	got, err := n.GetMany(t.Context(), ks...)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	require.EqualValues(t, 1, asked.Load())
 }

@@ -58,3 +58,15 @@ func TestAMachineThatSleptHasNoCopies(t *testing.T) {
 	require.True(t, o.alive(o.now()))
 	require.Zero(t, o.armed.Load())
 }
+
+// TestAMachineThatSleptAfterItsClockWasSetBack has no copies either.
+func TestAMachineThatSleptAfterItsClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	o := &origin{born: time.Now().Add(-time.Hour), silence: time.Minute}
+	o.Alive(time.Now())
+	o.wall.Add(int64(time.Hour)) // as if it had been heard before the clock was set back
+	o.Alive(time.Now())
+	o.wall.Add(-int64(2 * time.Minute))
+	time.Sleep(2 * doze)
+	require.False(t, o.alive(o.now()))
+}

@@ -46,7 +46,7 @@ func (o *origin) Dropped() { o.gen.Add(1) }
 func (o *origin) Alive(at time.Time) {
 	o.lapse()
 	raise(&o.mono, int64(at.Sub(o.born)))
-	raise(&o.wall, at.UnixNano())
+	o.wall.Store(at.UnixNano()) // also when the clock was set back
 	if o.heard != nil {
 		o.heard()
 	}

@@ -152,6 +152,7 @@ func (l *Map[K, V]) reload(ctx context.Context, k K, key string, e end) {
 		got.Left = lookAgain
 	}
 	if err != nil || got.Left > 0 {
+		r.abandon(ctx)
 		l.learn(k, end{at: l.now() + got.Left, unknown: true})
 		return
 	}

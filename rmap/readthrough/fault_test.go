@@ -108,3 +108,58 @@ func TestALeaseOfAnotherTypeIsAnError(t *testing.T) {
 		raw.Do(t.Context(), raw.B().Del().Key(lease).Build())
 	}
 }
+
+// TestALeaseThatNobodyKnowsOfIsGivenBack: the answer to the request that took it is lost, and so is its caller, or there
+// is no answer once the lock of the entry is there, too. The next caller loads at once.
+func TestALeaseThatNobodyKnowsOfIsGivenBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	next := func(t *testing.T, kind, name string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), maptest.Soon)
+		defer cancel()
+		v, there, err := New(mapkinds.LoadKinds[kind](maptest.EngineOn(t, raw), name), maptest.Quick).Get(ctx, "5")
+		require.NoError(t, err)
+		require.True(t, there)
+		require.Equal(t, 5, v)
+	}
+	for kind, bodies := range loadScripts {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			client, proxy := maptest.Through(t, server)
+			l := New(mapkinds.LoadKinds[kind](maptest.EngineOn(t, client, maptest.ShortSends), maptest.CacheNamed(t, raw)), maptest.Quick, WithLoadTimeout(time.Hour))
+			lost := proxy.DropReply(redistest.MatchScript(bodies["look"]), 1000)
+			ctx, leave := context.WithCancel(t.Context())
+			go func() { // ends with the first reply that is lost
+				redistest.Eventually(t, func() bool { return lost.Dropped() > 0 }, maptest.Soon, time.Millisecond)
+				leave()
+			}()
+			_, _, err := l.Get(ctx, "5")
+			require.Error(t, err)
+			lost.Cancel()
+			next(t, kind, l.Name())
+		})
+	}
+	t.Run("under the lock", func(t *testing.T) {
+		t.Parallel()
+		client, proxy := maptest.Through(t, server)
+		l := New(mapkinds.LoadKinds["map"](maptest.EngineOn(t, client, maptest.ShortSends), maptest.CacheNamed(t, raw)), maptest.Quick, WithLoadTimeout(time.Hour))
+		hold, err := mapkinds.LoadKinds["map"](maptest.EngineOn(t, raw), l.Name()).Lock("5").Lock(t.Context())
+		require.NoError(t, err)
+		failed := make(chan error, 1)
+		go func() { // ends when no answer comes
+			_, _, err := l.Get(t.Context(), "5")
+			failed <- err
+		}()
+		redistest.Eventually(t, func() bool {
+			n, err := raw.Do(t.Context(), raw.B().Exists().Key(keys.MapLoad(l.Name(), "5")).Build()).AsInt64()
+			return err == nil && n == 1
+		}, maptest.Soon, time.Millisecond)
+		lost := proxy.DropReply(redistest.MatchScript(loadScripts["map"]["look"]), 1000)
+		require.NoError(t, hold.Unlock(t.Context()))
+		require.Error(t, redistest.Done(t, failed))
+		lost.Cancel()
+		next(t, "map", l.Name())
+	})
+}

@@ -38,10 +38,11 @@ type run[K comparable, V any] struct {
 
 	bulk *bulk[K, V] // it is counted in; nil: none
 
-	lives mapstore.Lifetime // of what was loaded
-	seen  mapstore.Value    // what a load replaces
-	his   string            // the token of who had the lease at the last look
-	looks int               // so many
+	lives  mapstore.Lifetime // of what was loaded
+	seen   mapstore.Value    // what a load replaces
+	his    string            // the token of who had the lease at the last look
+	unsure bool              // whether the last look has taken the lease
+	looks  int               // so many
 
 	// What was heard of the loads of others.
 	failed atomic.Int64
@@ -64,6 +65,7 @@ func (r *run[K, V]) get(ctx context.Context) (v V, there bool, err error) {
 	for try := 0; ; try++ {
 		got, absent, err := r.await(ctx)
 		if err != nil || absent {
+			r.abandon(ctx)
 			return v, false, err
 		}
 		if got.There {
@@ -122,10 +124,18 @@ func (r *run[K, V]) await(ctx context.Context) (got mapstore.Value, absent bool,
 func (r *run[K, V]) look(ctx context.Context, how string) (mapstore.Look, error) {
 	r.sends()
 	l, err := r.leases.Ask(ctx, r.lease, how)
-	if err == nil {
+	if r.unsure = err != nil; err == nil {
 		r.his = l.Other
 	}
 	return l, err
+}
+
+// abandon gives back the lease that a look may have taken whose answer did not come: nobody loads, and others would wait
+// until it ends.
+func (r *run[K, V]) abandon(ctx context.Context) {
+	if r.unsure {
+		r.h.Hub.Engine.Spawn(func() { _, _ = r.end(ctx, toldLeft) }) // ends with the answer
+	}
 }
 
 // What becomes of a load, as it is told.
@@ -202,7 +212,8 @@ func (r *run[K, V]) lockEntry(ctx context.Context) (*lock.Hold, error) {
 func (r *run[K, V]) loadHeld(ctx context.Context) (v V, there, done bool, err error) {
 	got, err := r.look(ctx, r.how)
 	switch {
-	case err != nil:
+	case err != nil: // the lease is the caller's since await
+		_, _ = r.end(ctx, toldLeft)
 		return v, false, false, err
 	case got.Entry.There:
 		_, _ = r.end(ctx, toldLoaded)

@@ -36,7 +36,7 @@ type Map[K comparable, V any] struct {
 // Inside is for this module, see [rmap.Mapping].
 func (l *Map[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 	in := l.in
-	in.Whole, in.Writes, in.Add = false, false, l.add
+	in.Whole, in.Add = false, l.add
 	if l.bad != nil {
 		in.Base = mapstore.Base[K]{Bad: l.bad}
 		return in

@@ -76,6 +76,7 @@ func (r *run[K, V]) renewOnce(ctx context.Context) (v V, there, done bool, err e
 	got, gone, err := r.await(ctx)
 	switch {
 	case err != nil || gone:
+		r.abandon(ctx)
 		return v, false, true, err
 	case got.There: // the store is to have it
 		v, there, err = r.decode(got)

@@ -19,6 +19,9 @@ const longestLook = 50 * time.Millisecond
 // queue queues changes, if there is room, or waits for that. Most is how many changes
 // may be queued with these.
 func (w *Map[K, V]) queue(ctx context.Context, most int, change mapstore.Queuing) (q mapstore.Queued, err error) {
+	if w.drain.closed.Load() { // since the operation began
+		return q, ErrClosed
+	}
 	if w.cfg.wait == 0 || len(w.drain.line) == 0 { // else others wait already
 		if q, err = w.queueNow(ctx, most, change); !q.Full || w.cfg.wait == 0 {
 			return q, err
@@ -44,8 +47,13 @@ func (w *Map[K, V]) queueLater(ctx context.Context, most int, change mapstore.Qu
 		return ended(core.ContextError(ctx))
 	case <-w.h.Hub.Engine.Closing():
 		return ended(ErrClosed)
+	case <-w.drain.closing:
+		return ended(ErrClosed)
 	}
 	for look := 0; ; look++ {
+		if w.drain.closed.Load() {
+			return ended(ErrClosed)
+		}
 		if q, err = w.queueNow(ctx, most, change); !q.Full {
 			return q, err
 		}
@@ -61,8 +69,8 @@ func (w *Map[K, V]) queueLater(ctx context.Context, most int, change mapstore.Qu
 		case <-w.h.Hub.Engine.Closing():
 			pause.Stop()
 			return ended(ErrClosed)
-		}
-		if w.drain.closed.Load() {
+		case <-w.drain.closing:
+			pause.Stop()
 			return ended(ErrClosed)
 		}
 	}

@@ -26,9 +26,12 @@ func (w *Map[K, V]) Close(ctx context.Context) error {
 	if ctx == nil {
 		return w.h.Failed("close", object.CheckContext(ctx))
 	}
-	w.drain.closed.Store(true)
+	first := !w.drain.closed.Swap(true)
 	if !w.cfg.behind {
 		return nil
+	}
+	if first {
+		close(w.drain.closing)
 	}
 	defer w.quit()
 	return w.h.Failed("close", w.written(ctx, true))

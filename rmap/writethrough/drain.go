@@ -25,6 +25,7 @@ type drainer struct {
 	queued  atomic.Int64  // so many changes, by this handle
 	flushes atomic.Int64  // so many wait for what is queued
 	line    chan struct{} // of those who wait for room: who is in it asks
+	closing chan struct{} // is closed by the first Close
 
 	mu    sync.Mutex
 	again bool

@@ -77,6 +77,11 @@ func (w *Map[K, V]) removeUnder(ctx context.Context, hold *lock.Hold, key string
 	if owner := ownerOf(hold); owner != "" {
 		return w.followGuarded(ctx, mapstore.Guarded{Lock: w.h.Hub.Engine.Map(w.h.LockName(key)), Owner: owner, Key: key})
 	}
-	_, err := mapstore.Writing(ctx, w.h.Hub, func() (int64, error) { return w.h.Store.Remove(ctx, []string{key}) })
+	_, err := mapstore.Writing(ctx, w.h.Hub, func() (int64, error) {
+		if err := w.h.StoreOf(key).Void(ctx, []string{key}); err != nil {
+			return 0, err
+		}
+		return w.h.Store.Remove(ctx, []string{key})
+	})
 	return err
 }

@@ -91,7 +91,7 @@ func New[K comparable, V any](m rmap.Mapping[K, V], write func(ctx context.Conte
 	case w.cfg.behind:
 		w.bad = w.behindOn()
 		w.drain.lock = lock.NewFenced(w.h.Hub.Engine, keys.MapDrain(w.h.Key))
-		w.drain.news, w.drain.line = make(chan struct{}, 1), make(chan struct{}, 1)
+		w.drain.news, w.drain.line, w.drain.closing = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	}
 	return w
 }

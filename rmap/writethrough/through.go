@@ -111,7 +111,7 @@ func (w *Map[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key string
 	ctx = context.WithoutCancel(ctx)
 	g := mapstore.Guarded{Lock: w.h.Hub.Engine.Map(w.h.LockName(key)), Owner: ownerOf(hold), Key: key, Leaves: replaces}
 	if g.Owner == "" || w.in.Writes {
-		return w.followPlainly(ctx, k, v, verdict, replaces, opts)
+		return w.followPlainly(hold.Context(ctx), k, v, verdict, replaces, opts) // a Map beneath takes the same lock
 	}
 	if g.Lives, err = w.in.Lifetime(opts); err == nil && verdict == rmap.Store {
 		g.To.There = true

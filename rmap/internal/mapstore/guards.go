@@ -28,7 +28,7 @@ type Guards interface {
 
 func (p *Plain) Guarded(ctx context.Context, g Guarded) (bool, error) {
 	args := p.tellOne(g.Key, g.Owner, g.Key, SeenText(g.To), g.Lives.text())
-	on := p.unleasing([]string{p.Key, keys.NearLog(p.Key), g.Lock}, g.Lives.text(), []string{g.Key}, 1)
+	on := append([]string{p.Key, keys.NearLog(p.Key), g.Lock}, p.lease(g.Key))
 	return send.Yes(p.Write(ctx, ThroughScript, on, args...))
 }
 

@@ -8,7 +8,7 @@
 -- KEYS[1]   map
 -- KEYS[2]   log of near caches
 -- KEYS[3]   lock of the entry
--- KEYS[4…]  with a time to live, who loads the entry; what remembers the answer, of a request with an id
+-- KEYS[4…]  who loads the entry; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   owner of the lock
 -- ARGV[3]   field
@@ -31,5 +31,5 @@ if ARGV[4] == '' then
 else
 	write(ARGV[3], string.sub(ARGV[4], 2), ARGV[5])
 end
-unlease(ARGV[5], 1)
+unlease(ARGV[4] == '' and 'removed' or ARGV[5], 1) -- a load is older than the removal
 return done(1)

@@ -1,4 +1,4 @@
--- unlease.lua: the leases of who loads the entries that are written with a time to live.
+-- unlease.lua: the leases of who loads the entries that are written with a time to live, or removed.
 
 -- unlease ends the leases of so many entries, which are the last keys but the one that remembers the answer. A load that is
 -- under way is older, also when the time of what was written is over; what stays keeps it from writing by being there. It
