@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
 // redriver is the consumer that has what comes again until one takes it over.
@@ -85,7 +86,7 @@ type Message[K comparable, V any] struct {
 // A message that failed comes again when its backoff is over, to any consumer of the group,
 // also of Java, and later ones come meanwhile: there is no order between them.
 //
-// Cost: as [Group.Consume]; one command for each message; one for each batch that others
+// Cost: as [Group.Consume]; one script call for each message; one command for each batch that others
 // had, and for each 5,000 that the consumer has between them. Errors: as [Group.Consume]. If a
 // message has had all its attempts and cannot be put aside, the reason is yielded together with
 // it. The loop continues and may settle the message; otherwise it is redelivered when its idle
@@ -181,14 +182,23 @@ func (c *consumption) count(entries []rueidis.XRangeSlice) (mine []rueidis.XRang
 	return mine, nil
 }
 
-// Ack acknowledges the message: it is done. See [Group.Ack].
+// Ack acknowledges the message: it is done. If another consumer was given it meanwhile, Ack leaves it alone and returns
+// [ErrLost]. The request is sent once. After [ErrOutcomeUnknown] the message may be acknowledged, or it is redelivered.
+//
+// Cost: one script call. Errors: [ErrLost]; [ErrOutcomeUnknown]; [ErrNoGroup]; ctx's error and cause; [ErrClosed];
+// Redis' and the network's.
 func (m *Message[K, V]) Ack(ctx context.Context) error {
 	m.settled = true
-	n, err := m.g.Ack(ctx, m.ID)
-	if err == nil && n == 0 {
-		err = m.g.failed("acknowledge a message of", ErrLost)
+	err := m.g.usable(ctx)
+	if err == nil {
+		var n int64
+		s := m.g.s
+		n, err = whole.Write(ctx, &s.Object, send.Number, ackScript, []string{s.Key}, m.g.name, m.c.consumer, m.ID, decimal(m.Attempt))
+		if err == nil && n == 0 {
+			err = ErrLost
+		}
 	}
-	return err
+	return m.g.failed("acknowledge a message of", err)
 }
 
 // Nack says that an attempt failed. The message is redelivered when its backoff is over, see

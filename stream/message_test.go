@@ -140,6 +140,7 @@ func TestGroupMessageThatAnotherHas(t *testing.T) {
 			require.Equal(t, []string{"a"}, vs(got))
 			require.ErrorIs(t, m.Nack(t.Context(), nil), ErrLost)
 			require.ErrorIs(t, m.Bury(t.Context(), nil), ErrLost)
+			require.ErrorIs(t, m.Ack(t.Context()), ErrLost)
 			pending := all(t, g.Pending(t.Context()))
 			require.Equal(t, "quick", pending[0].Consumer)
 			_, err = g.Ack(t.Context(), id)

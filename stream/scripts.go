@@ -12,6 +12,7 @@ import (
 var lua embed.FS
 
 var (
+	ackScript            = scripts.Must(lua, "lua/stream_ack.lua")
 	redriveScript        = scripts.Must(lua, "lua/stream_redrive.lua")
 	removeConsumerScript = scripts.Must(lua, "lua/stream_remove_consumer.lua")
 	returnScript         = scripts.Must(lua, "lua/stream_return.lua")
