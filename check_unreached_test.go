@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -98,4 +99,24 @@ func objectsOf(err error) error {
 		return found.Objects
 	}
 	return err
+}
+
+// TestCheckOfASettingThatIsNotAnswered is an error: the policy that the server does not tell may be one that evicts.
+func TestCheckOfASettingThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
+		admin := server.Client(t)
+		redistest.Do(t, admin, "ACL", "SETUSER", "orders", "on", ">password", "+@all", "-info", "~*", "&*")
+		redistest.Do(t, admin, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		raw, proxy := redistest.ThroughProxy(t, server, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
+		c := connected(t, raw)
+		require.ErrorIs(t, c.Check(t.Context()), rueidisson.ErrSettings)
+		lost := proxy.DropReply(redistest.Command("CONFIG"), 100, redistest.Silent())
+		defer lost.Cancel()
+		ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(time.Second))
+		defer cancel()
+		err := c.Check(ctx)
+		require.ErrorIs(t, err, rueidisson.ErrUnreached)
+		require.NotZero(t, lost.Dropped())
+	})
 }

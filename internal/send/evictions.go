@@ -26,7 +26,8 @@ type evictions struct {
 // background, each for itself: one that is silent delays nobody.
 func (s *Sender) learnEvictions(ctx context.Context, info string) {
 	if !s.Cluster() {
-		s.noteEvictions(map[string]string{"": policyOf(ctx, s.Redis, info)})
+		policy, _ := policyOf(ctx, s.Redis, info)
+		s.noteEvictions(map[string]string{"": policy})
 		return
 	}
 	s.Spawn(func() {
@@ -48,8 +49,8 @@ func (s *Sender) askPolicies(ctx context.Context, q *Question) (map[string]strin
 			asked := q.Asks(node)
 			c := s.Topo.Reach(node)
 			info, err := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
-			policy := policyOf(ctx, c, info)
-			if err = unanswered(err); err == nil {
+			policy, untold := policyOf(ctx, c, info)
+			if err = errors.Join(unanswered(err), untold); err == nil {
 				asked.Answered()
 			} else {
 				err = asked.Ended(context.Background(), err)
@@ -73,15 +74,15 @@ func unanswered(err error) error {
 }
 
 // policyOf reads it from INFO, or asks for it where INFO does not tell. A user
-// who may do neither is told nothing.
-func policyOf(ctx context.Context, c rueidis.Client, info string) string {
+// who may do neither is told nothing. The error is that the server did not answer.
+func policyOf(ctx context.Context, c rueidis.Client, info string) (string, error) {
 	for line := range strings.Lines(info) {
 		if policy, ok := strings.CutPrefix(line, "maxmemory_policy:"); ok {
-			return strings.TrimSpace(policy)
+			return strings.TrimSpace(policy), nil
 		}
 	}
-	config, _ := c.Do(ctx, c.B().ConfigGet().Parameter("maxmemory-policy").Build()).AsStrMap()
-	return config["maxmemory-policy"]
+	config, err := c.Do(ctx, c.B().ConfigGet().Parameter("maxmemory-policy").Build()).AsStrMap()
+	return config["maxmemory-policy"], unanswered(err)
 }
 
 func (s *Sender) noteEvictions(policies map[string]string) {

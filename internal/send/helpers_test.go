@@ -38,11 +38,18 @@ func (c *closer) Close(ctx context.Context) error {
 // on returns one of a client that is not its own.
 func on(t *testing.T, client rueidis.Client, change ...func(*core.Config)) *closer {
 	t.Helper()
+	return onLater(t, client, func(*Sender) {}, change...)
+}
+
+// onLater is on, with a sender that is changed before it starts.
+func onLater(t *testing.T, client rueidis.Client, prepare func(s *Sender), change ...func(*core.Config)) *closer {
+	t.Helper()
 	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 9 * time.Second}
 	for _, f := range change {
 		f(&cfg)
 	}
 	c := &closer{Sender: New(core.New(client, cfg))}
+	prepare(c.Sender)
 	require.NoError(t, c.Start(t.Context()))
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	return c

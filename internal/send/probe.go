@@ -105,7 +105,7 @@ func (s *Sender) learnReplication(ctx context.Context, info string) {
 	if s.RenewalAcks || s.Cluster() {
 		return
 	}
-	if found := s.alone(ctx, info); found != "" {
+	if found, _ := s.alone(ctx, info); found != "" {
 		s.Logger.Warn("in a network partition a master that is cut off from its replicas goes on renewing what is held, beside the "+
 			"one that is promoted: set min-replicas-to-write to 1, and min-replicas-max-lag below the watchdog timeout in seconds, "+
 			"or use WithReplicaAcks with Renewals", "found", found, "watchdog-timeout", s.WatchdogTimeout)
@@ -113,8 +113,8 @@ func (s *Sender) learnReplication(ctx context.Context, info string) {
 }
 
 // alone returns the setting of the master, if it has replicas and goes on without them, "" if
-// there is none, or if it is not known.
-func (s *Sender) alone(ctx context.Context, info string) string {
+// there is none, or if it is not known. The error is that the server did not answer.
+func (s *Sender) alone(ctx context.Context, info string) (string, error) {
 	replicas, _ := replicasOf(info)
 	stops := false
 	for line := range strings.Lines(info) {
@@ -122,14 +122,17 @@ func (s *Sender) alone(ctx context.Context, info string) string {
 	}
 	switch {
 	case replicas == 0:
-		return ""
+		return "", nil
 	case !stops:
-		return "min-replicas-to-write=0"
+		return "min-replicas-to-write=0", nil
 	}
-	config, _ := s.Redis.Do(ctx, s.Redis.B().ConfigGet().Parameter("min-replicas-max-lag").Build()).AsStrMap()
+	config, err := s.Redis.Do(ctx, s.Redis.B().ConfigGet().Parameter("min-replicas-max-lag").Build()).AsStrMap()
+	if err != nil {
+		return "", unanswered(err)
+	}
 	lag, err := strconv.Atoi(config["min-replicas-max-lag"])
 	if err != nil || time.Duration(lag)*time.Second < s.WatchdogTimeout {
-		return ""
+		return "", nil
 	}
-	return "min-replicas-max-lag=" + config["min-replicas-max-lag"]
+	return "min-replicas-max-lag=" + config["min-replicas-max-lag"], nil
 }

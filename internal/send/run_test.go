@@ -2,14 +2,17 @@ package send
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 func TestRunTakesAPlainCommand(t *testing.T) {
@@ -65,6 +68,35 @@ func TestRunIsSentAgainBehindASilentConnection(t *testing.T) {
 			require.True(t, answer.Replayed)
 		})
 	}
+}
+
+// TestRunIsSentAgainAfterThisProcessStoodStill: a loss that is noticed late says nothing of the server.
+func TestRunIsSentAgainAfterThisProcessStoodStill(t *testing.T) {
+	t.Parallel()
+	client, proxy := redistest.ThroughProxy(t, redistest.Shared(t))
+	var stood atomic.Int64
+	var now watchdog.Clock
+	e := onLater(t, client, func(s *Sender) {
+		now = s.Now
+		s.Now = func() watchdog.Instant {
+			at := now()
+			at.Mono += time.Duration(stood.Load())
+			return at
+		}
+	})
+	key := redistest.Name(t)
+	held := proxy.HoldRequest(redistest.All(redistest.Command("SET"), redistest.Arg(key)))
+	defer held.Release()
+	done := make(chan error, 1)
+	go func() { // ends with the second send
+		answer, err := e.Run(t.Context(), scripts.NewCommand("SET", scripts.Safe), []string{key}, []string{"value", "PX", "60000"})
+		assert.True(t, answer.Replayed)
+		done <- err
+	}()
+	held.Await(t)
+	stood.Store(int64(20 * time.Second))
+	proxy.CutAll()
+	require.NoError(t, redistest.Done(t, done))
 }
 
 // TestRunIsSentAgainWhenSilenceFollowsRefusals: they take nothing of the time for a silent server.

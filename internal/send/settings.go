@@ -26,14 +26,19 @@ func (s *Sender) CheckSettings(ctx context.Context) error {
 }
 
 func (s *Sender) settings(ctx context.Context, q *Question) error {
-	policies, info, err := map[string]string{}, "", error(nil)
+	policies, info, alone, err := map[string]string{}, "", "", error(nil)
 	if s.Cluster() {
 		policies, err = s.askPolicies(ctx, q)
 	} else {
 		asked := q.Asks(s.Topo.current())
 		info, err = s.Redis.Do(ctx, s.Redis.B().Info().Build()).ToString()
 		if err = unanswered(err); err == nil {
-			policies[""] = policyOf(ctx, s.Redis, info)
+			policies[""], err = policyOf(ctx, s.Redis, info)
+		}
+		if err == nil {
+			alone, err = s.alone(ctx, info)
+		}
+		if err == nil {
 			asked.Answered()
 		} else {
 			err = asked.Ended(context.Background(), err)
@@ -52,9 +57,9 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	if s.Cluster() {
 		return errors.Join(all...)
 	}
-	if found := s.alone(ctx, info); found != "" && !s.RenewalAcks {
+	if alone != "" && !s.RenewalAcks {
 		say("%s: a master that is cut off from its replicas goes on renewing what is held: set min-replicas-to-write to 1, and "+
-			"min-replicas-max-lag below %v, or use WithReplicaAcks with Renewals", found, s.WatchdogTimeout)
+			"min-replicas-max-lag below %v, or use WithReplicaAcks with Renewals", alone, s.WatchdogTimeout)
 	}
 	if n, known := replicasOf(info); known && n < s.ReplicaAcks {
 		say("%d replicas, and WithReplicaAcks wants %d: nothing can be acquired", n, s.ReplicaAcks)
