@@ -110,15 +110,7 @@ func client(t testing.TB, o rueidis.ClientOption, change []func(*rueidis.ClientO
 	if _, ok := secured.Load(o.InitAddress[0]); ok {
 		o.TLSConfig, o.Sentinel.TLSConfig = TLSConfig(t), TLSConfig(t)
 	}
-	for _, c := range change {
-		c(&o)
-	}
-	c, err := rueidis.NewClient(o)
-	if err != nil {
-		t.Fatalf("redistest: client of %v: %v", o.InitAddress, err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return newClient(t, o, change...)
 }
 
 // Kill ends the server with SIGKILL and returns when it is gone. Killing a dead server is fine.

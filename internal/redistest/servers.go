@@ -78,7 +78,7 @@ func newClient(t testing.TB, o rueidis.ClientOption, change ...func(*rueidis.Cli
 		return !is || !timeout.Timeout()
 	}
 	if InTime(connected, Soon, time.Millisecond); err != nil {
-		t.Fatalf("redistest: %v", err)
+		t.Fatalf("redistest: client of %v: %v", o.InitAddress, err)
 	}
 	t.Cleanup(c.Close)
 	return c
