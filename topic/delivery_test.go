@@ -367,9 +367,10 @@ func TestDurableDeliveryThatAFullServerRefusesToPutAsideComesAgain(t *testing.T)
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := settling(t, raw, "orders", func(c *core.Config) { c.WatchdogTimeout = time.Second })
+	watch := settling(t, raw, "orders")
+	r := reliableBy(t, raw, engineOn(t, raw, quickly), "orders", WithMaxLength(1000)) // it comes again when its lease is over
 	s := r.durable("billing")
-	r.publishes(1, "a")
+	watch.publishes(1, "a")
 	full := true
 	for m, err := range s.Deliveries(within(t)) {
 		require.NoError(t, err)
@@ -384,14 +385,14 @@ func TestDurableDeliveryThatAFullServerRefusesToPutAsideComesAgain(t *testing.T)
 		require.NoError(t, m.Bury(t.Context(), nil))
 		break
 	}
-	require.Len(t, dead(t, r.Durable("billing")), 1)
+	require.Len(t, dead(t, watch.Durable("billing")), 1)
 }
 
 // TestDurableDeliveryThatIsDroppedWhileItWaitsIsCounted, such as by a Java process that cleans up.
 func TestDurableDeliveryThatIsDroppedWhileItWaitsIsCounted(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		r := settling(t, raw, redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = time.Second })
+		r := settling(t, raw, redistest.Name(t))
 		s := r.durable("billing")
 		r.publishes(1, "a")
 		for m, err := range s.Deliveries(within(t)) {

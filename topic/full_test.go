@@ -3,12 +3,10 @@ package topic
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -62,8 +60,7 @@ func TestReliableTopicDoesNotAppendOnAFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := reliableBy(t, raw, engineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = time.Second }), redistest.Name(t),
-		WithMaxLength(5), WithFullPolicy(Refuse))
+	r := reliableBy(t, raw, engineOn(t, server.Client(t)), redistest.Name(t), WithMaxLength(5), WithFullPolicy(Refuse))
 	redistest.Do(t, raw, "XGROUP", "CREATE", r.of.key, "g", "0", "MKSTREAM")
 	r.publishes(1, numbers(0, 5)...)
 	redistest.Do(t, raw, "XGROUP", "SETID", r.of.key, "g", "$") // of no use any more, and there still

@@ -28,6 +28,9 @@ func atWork(t *testing.T, r, by *reliableRig, handles bool) (s reliably, goOn, e
 	go func() {
 		defer close(ended)
 		for v, err := range s.Messages(ctx) {
+			if ofConnection(err) {
+				continue
+			}
 			if v == "0" {
 				close(taken)
 				<-goOn
@@ -52,7 +55,9 @@ func comesTwice(t *testing.T, other *reliableRig, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	for _, err := range two.Messages(ctx) {
-		return err == nil
+		if !ofConnection(err) {
+			return err == nil
+		}
 	}
 	return false
 }
@@ -60,13 +65,13 @@ func comesTwice(t *testing.T, other *reliableRig, within time.Duration) bool {
 // TestDurableHoldsMessagesOfAShortLease though nothing else is to be done for a feed as often.
 func TestDurableHoldsMessagesOfAShortLease(t *testing.T) {
 	t.Parallel()
-	const lease = 300 * time.Millisecond
+	const lease = 900 * time.Millisecond // a server may stand still for two thirds of it; a feed is visited once a second else
 	redistest.Within(t, lease, func() (took time.Duration) {
 		raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
 		a := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
 		b := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
 		_, goOn, ended := atWork(t, a, b, false)
-		if comesTwice(t, b, 2*time.Second) {
+		if comesTwice(t, b, 4*time.Second) { // a feed that is not held often enough comes twice in nearly all rounds
 			took = 2 * lease
 		}
 		close(goOn)
@@ -152,6 +157,19 @@ func TestDurableGivesBackWhatALoopTakesAsItIsClosed(t *testing.T) {
 	b.awaitLen(0)
 }
 
+// nackedLate returns what the server says of a Nack. While that is unknown it is asked again, which a second Nack would not do.
+func nackedLate(t *testing.T, s reliably, m *Delivery[string]) error {
+	t.Helper()
+	err := m.Nack(t.Context(), errors.New("late"))
+	redistest.Eventually(t, func() bool {
+		if errors.Is(err, ErrOutcomeUnknown) {
+			err = s.f.nack(t.Context(), m.it)
+		}
+		return !errors.Is(err, ErrOutcomeUnknown)
+	}, soon, time.Millisecond)
+	return err
+}
+
 // TestDurableMissesNothingThatAnotherProcessHasHandled while this one was cut off.
 func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 	t.Parallel()
@@ -165,14 +183,15 @@ func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 			a := reliableBy(t, slow, engineOn(t, slow, leased(time.Second)), name, WithMaxLength(1000))
 			b := reliableBy(t, raw, engineOn(t, raw, leased(time.Second)), name, WithMaxLength(1000))
 			one := a.durable("billing")
-			reliableOn(t, raw, name, WithMaxLength(1000)).publishes(1, "x")
+			by := reliableOn(t, raw, name, WithMaxLength(1000)) // one that is not in a hurry
+			by.publishes(1, "x")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			for m, err := range one.Deliveries(ctx) {
 				if ctx.Err() != nil {
 					break
 				}
-				if errors.Is(err, ErrDisconnected) || errors.Is(err, ErrReconnected) {
+				if ofConnection(err) {
 					continue
 				}
 				require.NoError(t, err)
@@ -181,7 +200,7 @@ func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 				hold.Go(one.f.hold) // it is sent again, and finds the message acknowledged
 				two := b.durable("billing")
 				two.hears(t, "x")
-				b.awaitLen(0)
+				by.awaitLen(0)
 				two.Close()
 				proxy.Restore()
 				back := time.Now()
@@ -193,7 +212,7 @@ func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 				hold.Wait()
 				require.False(t, m.it.dropped)
 				if how == "nack" {
-					require.ErrorIs(t, m.Nack(t.Context(), errors.New("late")), ErrLost)
+					require.ErrorIs(t, nackedLate(t, one, m), ErrLost)
 					time.AfterFunc(500*time.Millisecond, stop) // no LaggedError comes
 					continue
 				}

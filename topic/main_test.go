@@ -41,7 +41,6 @@ func childSubscribes(p *redistest.Parent) reliably {
 func durableChild(p *redistest.Parent) {
 	for v := range childSubscribes(p).Messages(context.Background()) {
 		if v == "4" {
-			time.Sleep(time.Second) // what is handled is acknowledged meanwhile
 			p.Say("handled 3")
 			select {}
 		}

@@ -80,6 +80,11 @@ func (s reliably) notice(t testing.TB) (notice error) {
 	return notice
 }
 
+// ofConnection reports whether a loop was told that the connection is lost, or is back.
+func ofConnection(err error) bool {
+	return errors.Is(err, ErrDisconnected) || errors.Is(err, ErrReconnected)
+}
+
 // next handles n, and takes no notice of lost connections.
 func (s reliably) next(t testing.TB, n int) (all []heard) {
 	t.Helper()
@@ -88,7 +93,7 @@ func (s reliably) next(t testing.TB, n int) (all []heard) {
 	done := fmt.Errorf("it has handled %d", n)
 	ended, end := context.WithCancelCause(ctx)
 	for v, err := range s.Messages(ended) {
-		if errors.Is(err, ErrDisconnected) || errors.Is(err, ErrReconnected) {
+		if ofConnection(err) {
 			continue
 		}
 		if len(all) == n {
@@ -534,6 +539,7 @@ func TestAProcessThatDies(t *testing.T) {
 	r := reliableOn(t, raw, name, WithMaxLength(1000))
 	r.publishes(1, numbers(0, 10)...)
 	child.Await("handled 3")
+	r.awaitLen(6) // what it has handled is acknowledged
 	child.Kill()
 	e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
 	s := reliableBy(t, raw, e, name, WithMaxLength(1000)).durable("billing")

@@ -79,32 +79,7 @@ func TestOnACluster(t *testing.T) {
 			shareConnections(t, all, func(i int, v string) { of[i].publishes(1, v) }, slices.Collect(maps.Values(raw.Nodes()))...)
 		})
 	}
-	t.Run("who listens waits for a slot that moves", func(t *testing.T) {
-		raw := cluster.Client(t)
-		e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it
-		r := reliableBy(t, raw, e, redistest.Name(t))
-		r.publishes(0, "a")
-		m := cluster.StartMigration(t, r.of.key)
-		m.Move(t, r.of.key)
-		_, err := r.Publish(t.Context(), "b")
-		require.ErrorContains(t, err, "the slot is on the move")
-		listens := make(chan *ReliableSubscription[string], 1)
-		go func() {
-			s, err := r.Listen(t.Context())
-			assert.NoError(t, err)
-			listens <- s
-		}()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		_, err = reliableOn(t, raw, r.Name()).Listen(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		m.Finish(t)
-		s := <-listens
-		require.NotNil(t, s)
-		defer s.Close()
-		reliably{s}.hears(t, "a")
-		redistest.Eventually(t, func() bool { n, err := r.CountSubscribers(t.Context()); return err == nil && n == 1 }, soon, 5*time.Millisecond, "who gave up is left")
-	})
+	t.Run("who listens waits for a slot that moves", func(t *testing.T) { listensWhileItsSlotMoves(t, cluster) })
 	t.Run("a slot moves under a reliable topic", func(t *testing.T) {
 		r := reliableOn(t, cluster.Client(t), redistest.Name(t))
 		s := r.listening()
@@ -156,6 +131,34 @@ func TestOnACluster(t *testing.T) {
 			l.end(t, true)
 		}
 	})
+}
+
+func listensWhileItsSlotMoves(t *testing.T, cluster *redistest.Cluster) {
+	raw := cluster.Client(t)
+	e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it
+	r := reliableBy(t, raw, e, redistest.Name(t))
+	by := reliableOn(t, raw, r.Name()) // one that is not in a hurry
+	by.publishes(0, "a")
+	m := cluster.StartMigration(t, r.of.key)
+	m.Move(t, r.of.key)
+	_, err := by.Publish(t.Context(), "b")
+	require.ErrorContains(t, err, "the slot is on the move")
+	listens := make(chan *ReliableSubscription[string], 1)
+	go func() {
+		s, err := redistest.Patient(func() (*ReliableSubscription[string], error) { return r.Listen(t.Context()) })
+		assert.NoError(t, err)
+		listens <- s
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, err = reliableOn(t, raw, r.Name()).Listen(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	m.Finish(t)
+	s := <-listens
+	require.NotNil(t, s)
+	defer s.Close()
+	reliably{s}.hears(t, "a")
+	redistest.Eventually(t, func() bool { n, err := r.CountSubscribers(t.Context()); return err == nil && n == 1 }, soon, 5*time.Millisecond, "who gave up is left")
 }
 
 func TestBehindSentinels(t *testing.T) {
