@@ -18,7 +18,7 @@ func TestTokensRiseOverTheClocksSteps(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	name := redistest.Name(t)
-	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	short := rueidisson.WithWatchdogTimeout(5 * time.Second)
 	a, b := locktest.Open(t, server.Addr(), short), locktest.Open(t, server.Addr(), short)
 	w := observe(t, locktest.Open(t, server.Addr()).Election(name))
 	w.none()

@@ -251,7 +251,7 @@ func TestATermLivesThroughAMoveOfItsSlot(t *testing.T) {
 	t.Parallel()
 	cluster, name := redistest.StartCluster(t), redistest.Name(t)
 	open := func() *election.Election {
-		return locktest.Connected(t, rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(3*time.Second)).Election(name)
+		return locktest.Connected(t, rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(6*time.Second)).Election(name)
 	}
 	el, other := open(), open()
 	w := observe(t, other)
@@ -260,7 +260,7 @@ func TestATermLivesThroughAMoveOfItsSlot(t *testing.T) {
 	moves := cluster.StartMigration(t, name)
 	moves.Move(t, name)
 	later := campaignLater(t.Context(), other, "b")
-	<-time.After(4 * time.Second) // longer than the lease
+	<-time.After(8 * time.Second) // longer than the lease
 	require.NoError(t, term.Err())
 	moves.Finish(t)
 	require.NoError(t, term.SetValue(t.Context(), "a, moved"))

@@ -25,7 +25,7 @@ func TestANestedCallWithAPlainContextIsNamedInTheLog(t *testing.T) {
 	t.Parallel()
 	said := make(warnings, 10)
 	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	c := locktest.Open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(3*time.Second))
+	c := locktest.Open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(6*time.Second))
 	l := c.FairLock(redistest.Name(t))
 	hold := locktest.Take(t, l)
 	inner, err := l.Lock(hold.Context(t.Context())) // this one re-enters

@@ -16,13 +16,12 @@ import (
 // stoppedLease is one that a busy machine does not let run out by itself.
 const stoppedLease = 6 * time.Second
 
-// A process that stands still while it waits, for longer than any lease, keeps
+// A process that stands still while it waits, for longer than its lease, keeps
 // nobody from the lock, and is at the front again when it goes on.
 func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	short := rueidisson.WithWatchdogTimeout(stoppedLease)
-	here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
+	here, there := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
 	held := locktest.Take(t, here)
 	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
 	awaitQueue(t, here, 1)
@@ -33,7 +32,7 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	child.Stop()
 	locktest.Unlock(t, held)
 	next := got(t, second)
-	time.Sleep(stoppedLease + time.Second) // it was told, and its lease would be over
+	time.Sleep(stoppedLease + time.Second) // the child was told, and its lease would be over
 	require.NoError(t, next.Err())
 	child.Cont()
 	queue := awaitQueue(t, here, 2)
@@ -53,9 +52,9 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
-	short := rueidisson.WithWatchdogTimeout(stoppedLease)
-	here, there := locktest.Open(t, server.Addr(), short).FairLock(name), locktest.Open(t, server.Addr(), short).FairLock(name)
-	held := locktest.Take(t, here)
+	here, there := locktest.Open(t, server.Addr()).FairLock(name), locktest.Open(t, server.Addr()).FairLock(name)
+	// Its client has a lease of its own: a wait ends when the server is away for longer than the lease of its client.
+	held := locktest.Take(t, locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(stoppedLease)).FairLock(name))
 	var waited []<-chan result
 	for i, on := range []int{1, 0, 1, 0} {
 		l := here

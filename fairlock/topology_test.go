@@ -122,7 +122,14 @@ func confirmsWaiters(t *testing.T, s shard) {
 	s.awaitReplica(t)
 	hasty := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).FairLock(s.name(t))
 	other := s.open(t).FairLock(hasty.Name())
-	held := locktest.Take(t, hasty)
+	var held *lock.Hold
+	redistest.Eventually(t, func() bool {
+		var err error
+		if held, err = hasty.Lock(t.Context()); err != nil {
+			require.ErrorIs(t, err, lock.ErrNotReplicated, "the replica was slow")
+		}
+		return err == nil
+	}, soon, time.Millisecond, "nothing is confirmed in time")
 	first := lockLater(t.Context(), hasty)
 	awaitQueue(t, other, 1)
 	second := lockLater(t.Context(), other)
@@ -167,14 +174,17 @@ func failsOver(t *testing.T, s shard) {
 // heard of is gone with the master, and its holder learns it at the next renewal,
 // and takes nothing from another who holds the lock by then.
 func forgets(t *testing.T, s shard) {
-	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a failover fits into it
+	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a renewal comes every third of it
 	name, here, there := s.name(t), s.open(t, watchdog), s.open(t, watchdog)
 	locktest.Unlock(t, locktest.Take(t, here.FairLock(name)))
 	s.awaitComplete(t)
 	s.awaitReplica(t)
 	old := s.master()
 	var first *lock.Hold
-	redistest.Forgotten(t, old, s.replica(), func() { first = locktest.Take(t, here.FairLock(name)) })
+	redistest.Forgotten(t, old, s.replica(), func() {
+		first = locktest.Take(t, here.FairLock(name))
+		require.NoError(t, first.Extend(t.Context(), 2*soon), "a failover may take longer than a watchdog's timeout")
+	})
 	s.awaitMaster(t, old.Addr())
 	lost(t, first, locktest.Take(t, there.FairLock(name)))
 	mustBeFree(t, there.FairLock(name))

@@ -54,14 +54,14 @@ func TestOnACluster(t *testing.T) {
 
 // aSlotMovesUnderABarrier for longer than the lease of those who wait.
 func aSlotMovesUnderABarrier(t *testing.T, cluster *redistest.Cluster) {
-	short := func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }
+	short := func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 	r := barrierOn(t, cluster.Client(t), redistest.Name(t), 3, short)
 	a, b := r.arriving(t.Context()), r.beside(short).arriving(t.Context())
 	r.waiting(1)
 	m := cluster.StartMigration(t, r.of.key)
 	m.Move(t, r.of.key)
 	c := r.arriving(t.Context())
-	time.Sleep(3 * time.Second)
+	time.Sleep(7500 * time.Millisecond)
 	require.Empty(t, a)
 	require.Empty(t, b)
 	require.Empty(t, c)

@@ -382,7 +382,7 @@ var durable = []redistest.Option{redistest.Config("appendonly", "yes"), redistes
 func TestARestartThatRemembersLosesNoHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, durable...)
-	c := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)) // the restart takes a moment
+	c := locktest.Open(t, server.Addr(), rueidisson.WithWatchdogTimeout(18*time.Second)) // the restart takes a moment
 	var holds []*lock.Hold
 	for range 20 {
 		holds = append(holds, acquire(t, c.Lock(redistest.Name(t))))

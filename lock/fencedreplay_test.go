@@ -161,7 +161,7 @@ func TestASlotMovesUnderAFencedLock(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	name := "{" + redistest.Name(t) + "}"
-	here, there := openCluster(t, cluster, rueidisson.WithWatchdogTimeout(3*time.Second)), openCluster(t, cluster, rueidisson.WithWatchdogTimeout(3*time.Second))
+	here, there := openCluster(t, cluster, rueidisson.WithWatchdogTimeout(6*time.Second)), openCluster(t, cluster, rueidisson.WithWatchdogTimeout(6*time.Second))
 	hold := acquire(t, here.FencedLock(name+"1"))
 	free := pass(t, here.FencedLock(name+"2"))
 	waiting := lockLater(t, there.FencedLock(name+"1"))
@@ -171,7 +171,7 @@ func TestASlotMovesUnderAFencedLock(t *testing.T) {
 	moves := cluster.StartMigration(t, name)
 	moves.Move(t, name+"1", "redisson_lock_token:"+name+"2")
 	later := lockLater(t, there.FencedLock(name+"2"))
-	stays(t, hold, hold.Context(t.Context()), 3500*time.Millisecond) // longer than the lease
+	stays(t, hold, hold.Context(t.Context()), 7*time.Second) // longer than the lease
 	require.NoError(t, hold.Unlock(t.Context()), "its key alone is asked for")
 	require.False(t, isDone(later.done), "the counter is a second key")
 	moves.Finish(t)

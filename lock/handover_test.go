@@ -309,7 +309,7 @@ func warned(t *testing.T, hold *lock.Hold, expiring <-chan struct{}) {
 
 func TestAHoldOfLittleTrustIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	t.Parallel()
-	const lease = 9 * time.Second
+	const lease = 18 * time.Second
 	c := tap(t, redistest.Shared(t).Addr(), generous, rueidisson.WithWatchdogTimeout(lease))
 	l := c.Lock(redistest.Name(t))
 	hold := mustLock(t, l)

@@ -92,7 +92,6 @@ func TestAnAcquireIsConfirmedWhereItsSlotHasGone(t *testing.T) {
 	name := redistest.Name(t)
 	l := openCluster(t, cluster, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).Lock(name)
 	patient := openCluster(t, cluster, rueidisson.WithReplicaAcks(1, 10*time.Second)).Lock(name)
-	require.NoError(t, acquire(t, l).Unlock(t.Context()))
 	require.NoError(t, acquire(t, patient).Unlock(t.Context()))
 	moves := cluster.StartMigration(t, name)
 	waiting := lockLater(t, patient)

@@ -28,7 +28,7 @@ func (w warnings) option() rueidisson.Option {
 func TestANestedCallWithAPlainContextIsNamedInTheLog(t *testing.T) {
 	t.Parallel()
 	said := make(warnings, 10)
-	c := locktest.Open(t, redistest.Shared(t).Addr(), said.option(), rueidisson.WithWatchdogTimeout(3*time.Second))
+	c := locktest.Open(t, redistest.Shared(t).Addr(), said.option(), rueidisson.WithWatchdogTimeout(6*time.Second))
 	l := c.Lock(redistest.Name(t))
 	hold := acquire(t, l)
 	ctx, cancel := context.WithCancel(t.Context()) // the plain one

@@ -199,7 +199,8 @@ func awaitReplica(t testing.TB, s shard) {
 // failsOver kills the master while locks are held and waited for: first with
 // holds that the replica knows, then with one that it does not.
 func failsOver(t *testing.T, s shard) {
-	holder, waiter := s.open(t, rueidisson.WithWatchdogTimeout(outlasts)), s.open(t, rueidisson.WithWatchdogTimeout(outlasts))
+	holder := s.open(t, rueidisson.WithWatchdogTimeout(outlasts))
+	waiter := s.open(t, rueidisson.WithWatchdogTimeout(3*soon)) // a wait ends when an outage lasts longer
 	name := s.name(t)
 	hold := acquire(t, holder.Lock(name))
 	work := hold.Context(t.Context())
@@ -251,6 +252,7 @@ func forgets(t *testing.T, s shard, holder, other *rueidisson.Client) {
 	cut := old.Client(t) // else the hold would wait in the replica's socket
 	require.NoError(t, cut.Do(t.Context(), cut.B().ClientKill().TypeReplica().Build()).Error())
 	hold := acquire(t, holder.FencedLock(name))
+	require.NoError(t, hold.Extend(t.Context(), 2*soon), "a failover may take longer than a watchdog's timeout")
 	work := hold.Context(t.Context())
 	old.Kill()
 	replica.Resume()

@@ -75,7 +75,7 @@ func countOne(ctx context.Context, c *rueidisson.Client, name string, hold time.
 		if hold > 0 {
 			<-time.After(hold)
 		}
-		if err := h.Unlock(ctx); err != nil {
+		if err := h.Unlock(context.WithoutCancel(ctx)); err != nil { // ctx may end at any moment
 			return n, err
 		}
 	}

@@ -460,9 +460,9 @@ func TestAWaiterGetsTheLockOfADeadProcessWhenItsLeaseEnds(t *testing.T) {
 	t.Parallel()
 	redistest.Within(t, shortestNap, func() time.Duration { // the end of the lease woke it, not the cap
 		server, name := redistest.Shared(t), redistest.Name(t)
+		c := tap(t, server.Addr()) // which takes time: not during the lease of the child
 		child := redistest.StartChild(t, "waiting-holder", "REDIS="+server.Addr(), "NAME="+name)
 		child.Await("holding")
-		c := tap(t, server.Addr())
 		began := time.Now()
 		waiting := start(t.Context(), c.Lock(name))
 		awaitAsleep(t, c)

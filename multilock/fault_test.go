@@ -177,7 +177,7 @@ func TestALateCopyOfAMembersAcquireTakesNothing(t *testing.T) {
 func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(3*time.Second))
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { locktest.Close(c) })
 	name := redistest.Name(t)
@@ -186,9 +186,9 @@ func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
 	group := "{" + name + ":b}:g" // in the same slot
 	values := locktest.Take(t, c.LockGroup(group).Of("a", "b"))
 	moving := cluster.StartMigration(t, name+":b")
-	<-time.After(2 * time.Second) // renewals go past the half of it
+	<-time.After(4 * time.Second) // renewals go past the half of it
 	moving.Move(t, name+":b", group)
-	<-time.After(2 * time.Second)
+	<-time.After(4 * time.Second)
 	require.NoError(t, hold.Err())
 	require.NoError(t, values.Err())
 	require.NoError(t, hold.Unlock(t.Context()))

@@ -29,7 +29,7 @@ const (
 
 // takeSubsets locks some of the names again and again until its input ends.
 func takeSubsets(p *redistest.Parent) {
-	c, err := connect(os.Getenv("SERVER"), rueidisson.WithWatchdogTimeout(9*time.Second))
+	c, err := connect(os.Getenv("SERVER"))
 	if err != nil {
 		p.Say("failed %v", err)
 		return

@@ -27,36 +27,58 @@ func claimed(t testing.TB, name string) {
 	}, redistest.Soon, time.Millisecond)
 }
 
+// whileClaimsStand fails the test if a reader goes past a writer that waits. A claim is renewed every 500 ms and lasts
+// for 1 s. If this process stood still for more than 200 ms, the claim may have ended, and the round is run again.
+func whileClaimsStand(t testing.TB, round func() (stoodBack bool)) {
+	t.Helper()
+	const limit = 800 * time.Millisecond // Within repeats a round in which this process stood still for a quarter of it
+	redistest.Within(t, limit, func() time.Duration {
+		if round() {
+			return 0
+		}
+		t.Log("a reader went past a writer that waits")
+		return 2 * limit
+	})
+}
+
 func TestAWaitingWriterIsPreferred(t *testing.T) {
 	t.Parallel()
-	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
-	reader := locktest.Open(t, addr).RWLock(name).Read()
-	writer := locktest.Open(t, addr).RWLock(name).Write()
-	first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
-	got := make(chan *lock.Hold, 1)
-	go func() { // ends with the hold
-		hold, err := writer.Lock(context.Background())
-		assert.NoError(t, err)
-		got <- hold
-	}()
-	claimed(t, name)
-	locktest.RequireBusy(t, reader)
-	late := make(chan *lock.Hold, 1)
-	go func() { // ends with the hold
-		hold, err := reader.Lock(context.Background())
-		assert.NoError(t, err)
-		late <- hold
-	}()
-	select {
-	case <-late:
-		t.Fatal("a reader went past a writer that waits, for more than a claim lasts")
-	case <-time.After(1500 * time.Millisecond):
-	}
-	locktest.Unlock(t, first)
-	hold := <-got
-	require.Empty(t, late)
-	locktest.Unlock(t, hold)
-	locktest.Unlock(t, <-late)
+	addr := redistest.Shared(t).Addr()
+	whileClaimsStand(t, func() (stoodBack bool) {
+		name := redistest.Name(t)
+		reader := locktest.Open(t, addr).RWLock(name).Read()
+		writer := locktest.Open(t, addr).RWLock(name).Write()
+		first := locktest.Take(t, locktest.Open(t, addr).RWLock(name).Read())
+		got := waits(t.Context(), t, writer)
+		claimed(t, name)
+		early, err := reader.TryLock(t.Context())
+		if err == nil {
+			locktest.Unlock(t, early)
+		} else {
+			require.ErrorIs(t, err, lock.ErrNotAcquired)
+		}
+		late := waits(t.Context(), t, reader)
+		select {
+		case hold := <-late:
+			locktest.Unlock(t, hold)
+			locktest.Unlock(t, first)
+			locktest.Unlock(t, <-got)
+			return false
+		case <-time.After(1500 * time.Millisecond): // more than a claim lasts
+		}
+		locktest.Unlock(t, first)
+		select {
+		case hold := <-late:
+			locktest.Unlock(t, hold)
+			locktest.Unlock(t, <-got)
+			return false
+		case hold := <-got:
+			require.Empty(t, late)
+			locktest.Unlock(t, hold)
+			locktest.Unlock(t, <-late)
+		}
+		return early == nil
+	})
 }
 
 func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
@@ -154,13 +176,16 @@ func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
 	span := redistest.Span(t, 3*time.Second, time.Minute)
-	ctx, stop := context.WithTimeout(t.Context(), span)
+	var locks []*rwlock.Lock
+	for range 4 {
+		locks = append(locks, locktest.Open(t, addr).RWLock(name))
+	}
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var inside, reads, writes, last, longest, pauses atomic.Int64
 	last.Store(time.Now().UnixNano())
 	var all sync.WaitGroup
-	for range 4 {
-		l := locktest.Open(t, addr).RWLock(name)
+	for _, l := range locks {
 		for g := range 10 {
 			side, weight, count := l.Read(), int64(1), &reads
 			if g < 2 {
@@ -191,9 +216,14 @@ func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {
 			})
 		}
 	}
+	time.Sleep(span)
+	paused := pauses.Load()
+	// On a machine that is busy with other tests few get in: it goes on until enough of both have.
+	redistest.InTime(func() bool { return reads.Load() > 3 && writes.Load() > 3 }, redistest.Soon, 10*time.Millisecond)
+	stop()
 	all.Wait()
 	t.Logf("%d reads, %d writes, %d pauses, the longest %v", reads.Load(), writes.Load(), pauses.Load(), time.Duration(longest.Load()))
-	require.LessOrEqual(t, pauses.Load(), int64(3), "a lock that is free stands still") // one or two may be the machine's
+	require.LessOrEqual(t, paused, int64(3), "a lock that is free stands still") // one or two may be the machine's
 
 	if span > 3*time.Second { // a soak has the machine for itself
 		require.Less(t, time.Duration(longest.Load()), 500*time.Millisecond, "the longest pause")

@@ -155,13 +155,15 @@ func TestHoldsBehindSentinels(t *testing.T) {
 		return c
 	}
 	patient := []rueidisson.Option{rueidisson.WithWatchdogTimeout(20 * time.Second), rueidisson.WithReplicaAcks(1, 10*time.Second)}
-	c, other, name := sentinels(patient...), sentinels(patient[:1]...), redistest.Name(t)
+	c, name := sentinels(patient...), redistest.Name(t)
+	other := sentinels(rueidisson.WithWatchdogTimeout(3 * redistest.Soon)) // a wait ends when an outage lasts longer
 	read, write := locktest.Take(t, c.RWLock(name+"r").Read()), locktest.Take(t, c.RWLock(name+"w").Write())
 	writer, reader := waits(t.Context(), t, other.RWLock(name+"r").Write()), waits(t.Context(), t, other.RWLock(name+"w").Read())
 	for _, hold := range []*lock.Hold{read, write} {
 		require.NoError(t, hold.Extend(t.Context(), 2*redistest.Soon)) // a failover may take longer than a watchdog's timeout
 	}
 	old := s.Master()
+	old.AwaitReplica(t) // else the new master may not know the longer leases
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
 	for _, hold := range []*lock.Hold{read, write} {

@@ -483,12 +483,12 @@ func TestAWaitForAPermitOutlastsARestart(t *testing.T) {
 // TestPermitsAreRenewed past their first lease.
 func TestPermitsAreRenewed(t *testing.T) {
 	t.Parallel()
-	r := newPermitRig(t, func(c *core.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }).set(250)
+	r := newPermitRig(t, func(c *core.Config) { c.WatchdogTimeout = 5 * time.Second }).set(250)
 	var all []*Permit
 	for range 250 {
 		all = append(all, r.take())
 	}
-	time.Sleep(4 * time.Second) // of which nobody is told: all it takes is time
+	time.Sleep(11 * time.Second) // nobody is told of it: all it takes is time
 	for _, p := range all {
 		require.NoError(t, p.Err())
 	}

@@ -49,15 +49,15 @@ func TestPermitsOnACluster(t *testing.T) {
 // permitsMove moves a name under those who hold and wait: holds are renewed, the
 // wait goes on, and what is released comes back when the move is over.
 func permitsMove(t *testing.T, cluster *redistest.Cluster) {
-	r := permitRigOn(t, cluster.Client(t), redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second }).set(2)
+	r := permitRigOn(t, cluster.Client(t), redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }).set(2)
 	p, q := r.take(), r.take()
 	done := r.acquiring(t.Context())
 	r.waiting(1)
 	m := cluster.StartMigration(t, r.of.key)
 	m.Move(t, r.of.leases)
-	require.NoError(t, p.Extend(t.Context(), 4*time.Second), "leases are one key")
+	require.NoError(t, p.Extend(t.Context(), 8*time.Second), "leases are one key")
 	require.Error(t, p.Release(t.Context()), "the number is elsewhere: the server answers when the move is over")
-	time.Sleep(4 * time.Second) // of which nobody is told: all it takes is time
+	time.Sleep(8 * time.Second) // nobody is told of it: all it takes is time
 	require.NoError(t, q.Err(), "it is renewed")
 	redistest.Waits(t, done)
 	m.Move(t, r.of.key)

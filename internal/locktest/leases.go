@@ -39,7 +39,7 @@ var leases = map[string]func(*testing.T, Suite){
 		requireFree(t, there)
 	},
 	"extend lengthens a fixed lease and never shortens one": func(t *testing.T, s Suite) {
-		hold := Take(t, s.one(t, ample), lock.WithLease(5*time.Second))
+		hold := Take(t, s.one(t, ample), lock.WithLease(25*time.Second))
 		require.NoError(t, hold.Extend(Bounded(t), time.Minute))
 		require.Greater(t, time.Until(hold.Deadline()), 30*time.Second)
 		require.NoError(t, hold.Extend(Bounded(t), time.Second))

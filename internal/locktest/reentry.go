@@ -100,7 +100,7 @@ var reentry = map[string]func(*testing.T, Suite){
 	},
 	"a re-entry with a longer lease lengthens, one with a shorter lease does not shorten": func(t *testing.T, s Suite) {
 		l := s.one(t, ample)
-		outer := Take(t, l, lock.WithLease(5*time.Second))
+		outer := Take(t, l, lock.WithLease(25*time.Second))
 		ctx := outer.Context(Bounded(t))
 		inner, err := l.Lock(ctx, lock.WithLease(time.Minute))
 		require.NoError(t, err)
