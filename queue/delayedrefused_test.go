@@ -22,13 +22,19 @@ func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 		t.Run(said, func(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Start(t).Client(t)
-			log := &enginetest.Log{}
+			log, clock := &enginetest.Log{}, enginetest.NewClock()
 			const borne = 2 * time.Second
-			e := engineOn(t, raw, log.To, func(c *core.Config) { c.WatchdogTimeout = borne })
+			e := engineOn(t, raw, log.To, clock.To, func(c *core.Config) { c.WatchdogTimeout = borne })
 			q := delayedOn(t, e)
-			postponedTo(t, q, "a", 200*time.Millisecond)
-			refused := time.Now()
+			taker := also(t, q, raw).Queue() // its client moves nothing
+			offers := func() bool {
+				_, err := q.Offer(t.Context(), "a", time.Minute)
+				return err == nil
+			}
+			redistest.Eventually(t, offers, soon, time.Millisecond) // one whose outcome is unknown is made again
 			redistest.Do(t, raw, refuse[0]...)
+			refused := time.Now()
+			clock.Forward(time.Minute)
 			result := make(chan error, 1)
 			go func() { result <- q.Keep(t.Context()) }()
 			redistest.Eventually(t, func() bool { return log.Has("is not moved") && log.Has(said) }, soon, 5*time.Millisecond)
@@ -45,7 +51,7 @@ func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 				t.Fatal("Keep goes on")
 			}
 			redistest.Do(t, raw, refuse[1]...)
-			v, err := q.Take(t.Context())
+			v, err := taker.Take(within(t))
 			require.NoError(t, err)
 			require.Equal(t, "a", v)
 		})

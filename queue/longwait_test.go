@@ -21,26 +21,34 @@ func TestTakeOfALongElementThatIsOfferedMeanwhile(t *testing.T) {
 	const size = 10 << 20
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	var rate atomic.Int64
-	q := New[string](engineOn(t, server.Client(t, redistest.Rated(&rate)), shortSends), redistest.Name(t), WithCodec(codec.Text))
-	other := New[string](engineOn(t, server.Client(t)), q.Name(), WithCodec(codec.Text))
-	offer := func() {
-		_, err := other.Offer(t.Context(), strings.Repeat("x", size))
-		require.NoError(t, err)
-	}
-	offer()
-	_, err := q.Take(t.Context())
-	require.NoError(t, err)
-	rate.Store(5 << 18) // 8 s, and a command blocks for 5 s and has one more
-	got := make(chan error, 1)
-	go func() {
-		v, err := q.Take(t.Context())
-		assert.Len(t, v, size)
-		got <- err
-	}()
-	untilWaiting(t, q, poller.Head)
-	time.Sleep(100 * time.Millisecond) // it blocks
-	offer()
-	require.NoError(t, <-got)
+	takes, offers := engineOn(t, server.Client(t, redistest.Rated(&rate)), shortSends), engineOn(t, server.Client(t))
+	redistest.Within(t, 2*time.Second, func() time.Duration { // of a process that stands still meanwhile an answer may be too late
+		ctx, cancel := context.WithTimeout(t.Context(), redistest.Soon)
+		defer cancel()
+		q := New[string](takes, redistest.Name(t), WithCodec(codec.Text))
+		other := New[string](offers, q.Name(), WithCodec(codec.Text))
+		rate.Store(0)
+		offered(t, other, strings.Repeat("x", size))
+		if _, err := q.Take(ctx); err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return time.Hour // the element is lost
+		}
+		rate.Store(5 << 18) // 8 s, and a command blocks for 5 s and has one more
+		got := make(chan error, 1)
+		go func() {
+			v, err := q.Take(ctx)
+			assert.True(t, err != nil || len(v) == size, "it has %d bytes", len(v))
+			got <- err
+		}()
+		untilWaiting(t, q, poller.Head)
+		time.Sleep(100 * time.Millisecond) // it blocks
+		offered(t, other, strings.Repeat("x", size))
+		if err := <-got; err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return time.Hour // the element is lost
+		}
+		return 0
+	})
 }
 
 // TestBoundedTakeOfALongElementThatIsOfferedMeanwhile, which is announced by an answer as long.

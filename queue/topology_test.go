@@ -254,15 +254,14 @@ func TestTakeBehindSentinelsLeavesAnOldMaster(t *testing.T) {
 	sentinel := redistest.StartSentinel(t)
 	sentinel.AddApp(t)
 	client := sentinel.Client(t, redistest.AsApp)
-	q := New[string](engineOn(t, client, shortSends), "jobs", WithCodec(codec.Text))
+	q := New[string](engineOn(t, client), "jobs", WithCodec(codec.Text))
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	got := make(chan error, 1)
 	go func() { _, err := q.Take(ctx); got <- err }()
 	untilWaiting(t, q, poller.Head)
 	time.Sleep(100 * time.Millisecond) // it blocks
-	sentinel.SplitOff(t, client)
-	_, err := q.Offer(t.Context(), "x")
-	require.NoError(t, err)
+	now := sentinel.SplitOff(t, client)
+	offered(t, New[string](engineOn(t, now.Client(t)), "jobs", WithCodec(codec.Text)), "x")
 	require.NoError(t, <-got)
 }

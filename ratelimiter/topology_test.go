@@ -20,7 +20,7 @@ import (
 
 func openCluster(t testing.TB, cluster *redistest.Cluster) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -53,7 +53,7 @@ func TestKeysSpreadOverTheSlots(t *testing.T) {
 
 func TestLimitersOnACluster(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t)
+	cluster := redistest.StartCluster(t, redistest.Config("cluster-require-full-coverage", "no"))
 	t.Run("keys spread over the slots", func(t *testing.T) { spreadOverSlots(t, cluster) })
 	t.Run("keys spread over the nodes", func(t *testing.T) { spread(t, cluster) })
 	t.Run("all limits of one key", func(t *testing.T) { allOfOneKey(t, cluster) })
@@ -71,6 +71,17 @@ func TestLimitersOnACluster(t *testing.T) {
 // ruleIsSilent decides about keys of other nodes while the one of the rule does
 // not answer.
 func ruleIsSilent(t *testing.T, cluster *redistest.Cluster) {
+	// A quarter of a second is for the rule, once. Its reading takes three seconds at least.
+	redistest.Within(t, 1500*time.Millisecond, func() time.Duration {
+		slowest := decidedInSilence(t, cluster)
+		cluster.AwaitComplete(t) // a node that stood still for too long is a replica then
+		return slowest
+	})
+}
+
+// decidedInSilence pauses the node of a rule, and returns how long the slowest decision took.
+func decidedInSilence(t *testing.T, cluster *redistest.Cluster) (slowest time.Duration) {
+	t.Helper()
 	l := openCluster(t, cluster).RateLimiter(redistest.Name(t))
 	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1_000_000))
 	require.NoError(t, err)
@@ -85,11 +96,11 @@ func ruleIsSilent(t *testing.T, cluster *redistest.Cluster) {
 	}
 	node.Pause()
 	defer node.Resume()
-	silent, slowest := time.Now(), time.Duration(0)
+	silent := time.Now()
 	for time.Since(silent) < 1200*time.Millisecond { // the rule is too old by then
 		slowest = max(slowest, decidedSoon(t, elsewhere))
 	}
-	assert.Less(t, slowest, 1500*time.Millisecond, "a quarter of a second is for the rule, once; its reading takes ten times that")
+	return slowest
 }
 
 // decidedSoon has each bucket decide, and returns how long the slowest took.

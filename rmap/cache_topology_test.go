@@ -78,7 +78,7 @@ func aCacheMoves(t *testing.T, cluster *redistest.Cluster, name string) {
 
 // aCacheIsOnTheMove moves a cache for longer than a call is sent again: each says so, and has done nothing.
 func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
-	m := NewCache[string, int](maptest.EngineOn(t, cluster.Client(t), maptest.ShortSends), redistest.Name(t))
+	m := NewCache[string, int](maptest.EngineOn(t, cluster.Client(t)), redistest.Name(t))
 	require.NoError(t, m.Put(t.Context(), "k", 1)) // without an end, so that every call finds one of its keys and not the others
 	migration := cluster.StartMigration(t, m.Name())
 	var all sync.WaitGroup

@@ -237,7 +237,7 @@ func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 		r := rigOn(t, server.Client(t))
 		client, proxy := redistest.ThroughProxy(t, server)
 		cut := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
-		cut.Queue = New[string](cut.e, r.name, WithLease(2*time.Second))
+		cut.Queue = New[string](cut.e, r.name, WithLease(redistest.Scaled(6*time.Second))) // all are taken before it ends
 		_, err := r.AddAll(t.Context(), make([]string, n))
 		require.NoError(t, err)
 		var took, lost atomic.Int64

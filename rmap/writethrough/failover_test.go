@@ -109,7 +109,7 @@ func TestAFailoverUnderADrain(t *testing.T) {
 				forgets()
 			}
 			for i := range 20 {
-				require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), i))
+				redistest.Eventually(t, func() bool { return w.Put(t.Context(), strconv.Itoa(i), i) == nil }, maptest.Soon, 10*time.Millisecond)
 			}
 			<-began
 			if kind == "map" {

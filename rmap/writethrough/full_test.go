@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapkinds"
@@ -21,7 +20,7 @@ func TestAFullServerRefusesEntriesWithTimes(t *testing.T) {
 	memory := func(most string) {
 		require.NoError(t, raw.Do(t.Context(), raw.B().Arbitrary("CONFIG", "SET", "maxmemory", most).Build()).Error())
 	}
-	m := rmap.NewTTLMap[string, int](maptest.EngineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }), "m")
+	m := rmap.NewTTLMap[string, int](maptest.EngineOn(t, raw), "m")
 	s := newBehindMap()
 	w := New(m, s.write, ways["behind"]...)
 	require.NoError(t, m.Put(t.Context(), "k", 1, rmap.WithTTL(time.Hour)))
