@@ -27,7 +27,7 @@ func (s *Sender) RunAcked(ctx context.Context, script *scripts.Script, keys, arg
 	case <-s.Closing():
 		return Answer{}, 0, core.ErrClosed
 	}
-	answer, err = s.loop(ctx, script, &transfer{}, func(bool) (rueidis.RedisResult, error) {
+	answer, err = s.loop(ctx, script, &transfer{acked: true}, func(bool) (rueidis.RedisResult, error) {
 		bound, cancel := context.WithTimeout(&sendContext{Context: s.Base(), values: ctx}, s.SendTimeout()+s.AckTimeout)
 		defer cancel()
 		res, wait, err := s.execAcked(bound, script, keys, args)

@@ -49,8 +49,11 @@ func (s *Sender) askPolicies(ctx context.Context, q *Question) (map[string]strin
 			asked := q.Asks(node)
 			c := s.Topo.Reach(node)
 			info, err := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
-			policy, untold := policyOf(ctx, c, info)
-			if err = errors.Join(unanswered(err), untold); err == nil {
+			policy := ""
+			if err = unanswered(err); err == nil {
+				policy, err = policyOf(ctx, c, info)
+			}
+			if err == nil {
 				asked.Answered()
 			} else {
 				err = asked.Ended(context.Background(), err)
@@ -65,9 +68,9 @@ func (s *Sender) askPolicies(ctx context.Context, q *Question) (map[string]strin
 	return policies, errors.Join(silent...)
 }
 
-// unanswered returns err unless it is an answer of the server.
+// unanswered returns err unless it is an answer of the server that stays.
 func unanswered(err error) error {
-	if _, answer := rueidis.IsRedisErr(err); answer {
+	if _, answer := rueidis.IsRedisErr(err); answer && classify(err) == final {
 		return nil
 	}
 	return err

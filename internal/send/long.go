@@ -74,6 +74,7 @@ type transfer struct {
 	late   bool            // the last reply did not come in time
 	silent bool            // the server did not answer a small question either
 	single bool            // it is sent once
+	acked  bool            // a send has the time of the replicas, too
 	pure   bool            // it changes nothing, whatever its length
 	closed bool            // the client of its node was closed: it is sent by the client of all nodes
 	full   int             // sends that a server without memory refuses; 0: as many as of other refusals

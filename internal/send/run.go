@@ -236,7 +236,7 @@ func (s *Sender) enough(ctx context.Context, t *transfer, what class, losses int
 	now, refused := s.Now().Mono, t.began
 	if losses > 0 {
 		silent := losses >= maxLost || now-t.first > s.SendTimeout()*3/2
-		stood := losses == 1 && !t.long() && t.by == nil // a send has a bound: this process noticed its end late
+		stood := losses == 1 && !t.long() && t.by == nil && !t.acked // a send has a bound: this process noticed its end late
 		switch took := now - t.began; {
 		case silent && !stood && what == lost && !t.more(losses, took, s.SendTimeout(), s.Remembered()):
 			return true

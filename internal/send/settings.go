@@ -35,7 +35,7 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 		if err = unanswered(err); err == nil {
 			policies[""], err = policyOf(ctx, s.Redis, info)
 		}
-		if err == nil {
+		if err == nil && !s.RenewalAcks {
 			alone, err = s.alone(ctx, info)
 		}
 		if err == nil {
@@ -57,7 +57,7 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	if s.Cluster() {
 		return errors.Join(all...)
 	}
-	if alone != "" && !s.RenewalAcks {
+	if alone != "" {
 		say("%s: a master that is cut off from its replicas goes on renewing what is held: set min-replicas-to-write to 1, and "+
 			"min-replicas-max-lag below %v, or use WithReplicaAcks with Renewals", alone, s.WatchdogTimeout)
 	}

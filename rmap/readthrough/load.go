@@ -41,7 +41,7 @@ type run[K comparable, V any] struct {
 	lives  mapstore.Lifetime // of what was loaded
 	seen   mapstore.Value    // what a load replaces
 	his    string            // the token of who had the lease at the last look
-	unsure bool              // whether the last look has taken the lease
+	unsure bool              // whether a look has taken the lease
 	looks  int               // so many
 
 	// What was heard of the loads of others.
@@ -69,6 +69,7 @@ func (r *run[K, V]) get(ctx context.Context) (v V, there bool, err error) {
 			return v, false, err
 		}
 		if got.There {
+			r.abandon(ctx)
 			return r.decode(got)
 		}
 		v, there, done, err := r.loadLocked(ctx)
@@ -124,7 +125,13 @@ func (r *run[K, V]) await(ctx context.Context) (got mapstore.Value, absent bool,
 func (r *run[K, V]) look(ctx context.Context, how string) (mapstore.Look, error) {
 	r.sends()
 	l, err := r.leases.Ask(ctx, r.lease, how)
-	if r.unsure = err != nil; err == nil {
+	switch {
+	case err != nil || l.Replayed && !l.Granted() && l.Left == 0:
+		r.unsure = true
+	case l.Granted() || l.Left > 0: // an entry says nothing of the lease
+		r.unsure = false
+	}
+	if err == nil {
 		r.his = l.Other
 	}
 	return l, err

@@ -79,6 +79,7 @@ func (r *run[K, V]) renewOnce(ctx context.Context) (v V, there, done bool, err e
 		r.abandon(ctx)
 		return v, false, true, err
 	case got.There: // the store is to have it
+		r.abandon(ctx)
 		v, there, err = r.decode(got)
 		return v, there, true, err
 	}

@@ -129,8 +129,7 @@ func (w *Map[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key string
 // followPlainly is follow under a hold of several locks, and on top of another Map.
 func (w *Map[K, V]) followPlainly(ctx context.Context, k K, v V, verdict rmap.Verdict, replaces bool, opts []rmap.PutOption) (err error) {
 	if verdict == rmap.Delete {
-		_, err = w.m.Remove(ctx, k)
-		return err
+		return w.removePlainly(ctx, k)
 	}
 	if did := false; replaces {
 		if did, err = w.m.Replace(ctx, k, v, opts...); did || err != nil {
@@ -138,6 +137,21 @@ func (w *Map[K, V]) followPlainly(ctx context.Context, k K, v V, verdict rmap.Ve
 		}
 	}
 	return w.m.Put(ctx, k, v, opts...)
+}
+
+// removePlainly removes an entry, and ends its loads, which are older.
+func (w *Map[K, V]) removePlainly(ctx context.Context, k K) error {
+	if !w.in.Writes {
+		key, err := w.h.EncodeKey(ctx, k)
+		if err == nil {
+			err = w.h.StoreOf(key).Void(ctx, []string{key})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := w.m.Remove(ctx, k)
+	return err
 }
 
 // This is the write-behind mode: it changes the map and queues the change for the store.

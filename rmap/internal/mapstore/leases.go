@@ -44,6 +44,8 @@ type Look struct {
 	Later bool          // the entry is the store's to come
 	Left  time.Duration // of another's lease
 	Other string        // its token
+
+	Replayed bool // the reply to an earlier request was lost: that one may have taken the lease
 }
 
 // Granted reports whether the lease is the caller's.
@@ -155,6 +157,7 @@ func (s *Sender) endLease(ctx context.Context, on string, l Lease, what string) 
 
 // looked returns the answer of load_look.lua.
 func looked(got send.Answer, err error) (l Look, _ error) {
+	l.Replayed = got.Replayed
 	switch {
 	case err != nil:
 		return l, err
