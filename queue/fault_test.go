@@ -380,6 +380,9 @@ func TestABoundedTakeSaysThatAnElementMayBeLost(t *testing.T) {
 	require.NoError(t, err)
 	_, err = q.Poll(t.Context())
 	require.NoError(t, err)
+	for range 64 { // a connection is taken at random, and none can be made any more
+		require.NoError(t, client.Do(t.Context(), client.B().Ping().Build()).Error())
+	}
 	proxy.BlackHole()
 	proxy.ResetLog()
 	enough := errors.New("enough")

@@ -130,7 +130,7 @@ func TestWhenGraceIsOverAJobGoesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
 			id := w.adds("one")[0]
-			flags := map[string][]string{"grace": {"--grace", "100ms"}, "signal": {"--grace", "10m"}, "for": {"--grace", "0", "--for", "500ms"}}
+			flags := map[string][]string{"grace": {"--grace", "100ms"}, "signal": {"--grace", "10m"}, "for": {"--grace", "0", "--for", "5s"}}
 			p := w.works(waiter(`trap "echo asked" TERM`), flags[name]...)
 			p.await("ready")
 			end(p)
