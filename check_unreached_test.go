@@ -90,6 +90,12 @@ func TestCheckOnAClusterNamesTheMasterThatIsAway(t *testing.T) {
 	defer cancel()
 	err := c.Check(ctx, c.Lock("a"), c.Lock(other))
 	saysUnreached(t, err, master.Addr(), 2)
+
+	redistest.Do(t, cluster.Master(other).Client(t), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	err = c.Check(t.Context())
+	require.ErrorIs(t, err, rueidisson.ErrUnreached)
+	require.ErrorIs(t, err, rueidisson.ErrSettings, "the silence of one master hides nothing of another")
+	require.ErrorContains(t, err, "allkeys-lru")
 }
 
 // objectsOf returns what a check has found of objects.

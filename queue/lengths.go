@@ -7,7 +7,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
-// unknownBytes is the size of an element whose length is not known.
+// unknownBytes stands for the size of an element whose length is not known.
 const unknownBytes = paging.Bytes / 16
 
 // lengths remembers the longest element that a handle has seen of late. Its zero value

@@ -121,7 +121,7 @@ func secondReadHold(t *testing.T, addr string, here bool) (named bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	writer := waits(ctx, t, writes)
-	if here { // it waits for its own process, and asks nobody
+	if here { // the wait is for its own process, and no server is asked
 		redistest.Eventually(t, func() bool {
 			hold, err := l.Read().TryLock(t.Context())
 			if err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// said is the answer of the server.
+// said has the answer of the server.
 type said struct {
 	knows  bool
 	who    string
@@ -21,7 +21,7 @@ type said struct {
 	denied []int
 }
 
-// payload is the argument of the script.
+// payload becomes the argument of the script.
 type payload struct {
 	Keys  []string
 	Looks [][]string
@@ -120,7 +120,7 @@ func (p *plan) exchange(ctx context.Context) (said, error) {
 	return got, p.elsewhere(ctx, near, &got)
 }
 
-// mostLooked is how many keys one exchange looks at.
+// mostLooked bounds the keys of one exchange.
 const mostLooked = 512
 
 // elsewhere looks at the types of the keys from one on: those of other slots than the first, and those with More.

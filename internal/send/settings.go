@@ -44,9 +44,6 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 			err = asked.Ended(context.Background(), err)
 		}
 	}
-	if err != nil {
-		return err
-	}
 	var all []error
 	say := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("check settings: %w: "+format, append([]any{core.ErrSettings}, args...)...))
@@ -54,8 +51,11 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	if found := evicting(policies); len(found) > 0 {
 		say("maxmemory-policy %s evicts what is held when memory is full: use noeviction, or a server of its own", strings.Join(found, ", "))
 	}
-	if s.Cluster() {
-		return errors.Join(all...)
+	if err != nil && len(all) > 0 {
+		err = fmt.Errorf("check settings: %w", err)
+	}
+	if err != nil || s.Cluster() {
+		return errors.Join(append(all, err)...)
 	}
 	if alone != "" {
 		say("%s: a master that is cut off from its replicas goes on renewing what is held: set min-replicas-to-write to 1, and "+

@@ -18,7 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/readthrough"
 )
 
-// layers are what may be between a map and one that writes through.
+// layers put something between a map and the one that writes through on top of it.
 var layers = map[string]func(m rmap.Mapping[string, int]) rmap.Mapping[string, int]{
 	"at once": func(m rmap.Mapping[string, int]) rmap.Mapping[string, int] { return m },
 	"over a loader": func(m rmap.Mapping[string, int]) rmap.Mapping[string, int] {
