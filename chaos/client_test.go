@@ -147,6 +147,11 @@ func (w *worker) turn(round context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(round, patience)
 	defer cancel()
+	if w.of.do != nil {
+		w.of.do(ctx, w, round, t.name())
+		sleep(round, 2*time.Millisecond)
+		return
+	}
 	w.put(event{Kind: asks})
 	h, err := w.of.acquire(ctx, w.c, t)
 	if err != nil {

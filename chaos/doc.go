@@ -22,6 +22,6 @@
 //
 // # What it does not show
 //
-// The rounds run against one server. Of the objects it has locks of all kinds but the red lock, permits and the semaphore. Jepsen's
-// tools, loss of packets between servers and steps of clients' clocks are not part of it.
+// The rounds run against one server. Its objects are locks of all kinds but the red lock, both semaphores, Compute of a map, the plain
+// and the reliable queue, and the limiter. Jepsen's tools, loss of packets between servers and steps of clients' clocks are not part of it.
 package chaos

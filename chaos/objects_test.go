@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
 
@@ -48,6 +49,10 @@ type object struct {
 	set     func(ctx context.Context, c *rueidisson.Client, name string) error
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
+
+	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
+	do    func(ctx context.Context, w *worker, round context.Context, name string)
+	judge func(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int)
 }
 
 // permits is how many permits a name has.
@@ -113,6 +118,18 @@ var objects = []object{
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.Semaphore(name).Available(ctx)
 	}},
+	datum("compute", compute, computed),
+	datum("queue", offerOrPoll, polled),
+	datum("reliable", addOrReceive, handled),
+	limiter(),
+}
+
+func limiter() object {
+	o := datum("limiter", limit, limited)
+	o.set = func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
+	}
+	return o
 }
 
 // locked acquires one lock.

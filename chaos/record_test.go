@@ -19,7 +19,10 @@ type event struct {
 	Shared  bool   `json:"shared,omitempty"`
 	Token   int64  `json:"token,omitempty"`   // fencing token
 	Outcome string `json:"outcome,omitempty"` // error of a call
-	Client  string `json:"client,omitempty"`  // id of the process' client
+	Op      string `json:"op,omitempty"`      // of an operation that is no hold
+	Value   int64  `json:"value,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Began   int64  `json:"-"` // of the end of an operation: when it began
 }
 
 // Kinds of events, in the order in which a worker writes them.
@@ -32,6 +35,8 @@ const (
 	released = "released" // it returned, with or without an error
 	breaks   = "breaks"   // a fault begins
 	heals    = "heals"    // it ends
+	begins   = "begins"   // an operation that is no hold begins
+	ends     = "ends"     // it returned
 	writing  = "writing"  // a write of the guarded value begins
 	wrote    = "wrote"    // it returned
 	delivers = "delivers" // a request that was held back reaches the server

@@ -61,12 +61,16 @@ func (a *arena) start(i int) {
 	a.clients[i+1] = strings.TrimPrefix(a.users[i].Await("client"), "client ")
 }
 
+// mostShown is how many findings of a name are shown.
+const mostShown = 3
+
 // verdict is what the oracles say of a round.
 type verdict struct {
 	violations []string
 	chances    int
 	holds      int
 	writes     int
+	done       int // operations that are no holds
 	calls      int
 	faults     int
 	unjudged   int // names of which this process, which stood still, says nothing
@@ -146,8 +150,12 @@ func (a *arena) collect(dir string, v *verdict) (events []event) {
 	}
 	for _, e := range events {
 		switch e.Kind {
-		case asks:
+		case asks, begins:
 			v.calls++
+		case ends:
+			if e.Outcome == done {
+				v.done++
+			}
 		case breaks, delivers:
 			v.faults++
 		}
@@ -158,6 +166,9 @@ func (a *arena) collect(dir string, v *verdict) (events []event) {
 
 // judge asks the oracles of holds.
 func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients map[int]string) {
+	if o.judge != nil {
+		return
+	}
 	all := spansOf(events)
 	for name, spans := range all {
 		v.holds += len(spans)
@@ -195,7 +206,12 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 		stop := redistest.Metronome()
 		waiting, cancel := context.WithTimeout(ctx, limit)
 		var err error
-		if o.free != nil {
+		if o.judge != nil {
+			found, chances := o.judge(waiting, a.direct, name, events)
+			if v.chances += chances; len(found) > 0 {
+				err = fmt.Errorf("%d findings, the first ones:\n\t%s", len(found), strings.Join(found[:min(len(found), mostShown)], "\n\t"))
+			}
+		} else if o.free != nil {
 			err = a.conserved(waiting, o, name, events, killed)
 		} else {
 			err = a.acquired(waiting, o, name, names[(i+1)%len(names)])
