@@ -132,6 +132,7 @@ type worker struct {
 	number int
 	rnd    *rand.Rand
 	holds  int64
+	at     map[string]int64 // the next latch of each name
 }
 
 // turn acquires a hold, keeps it for a while, and releases it. Its context ends at any instant.

@@ -135,11 +135,14 @@ func offerOrPoll(ctx context.Context, w *worker, _ context.Context, name string)
 // polled checks that each element has one taker at most, that nobody took what was not offered, and that no more elements are
 // missing than takes that may have been done.
 func polled(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
-	offers, polls := operations(events, name, "offer"), operations(events, name, "poll")
 	left, err := queue.New[int64](c, name).Drain(ctx)
 	if err != nil {
 		return []string{"drain: " + err.Error()}, 0
 	}
+	return takers(left, operations(events, name, "offer"), operations(events, name, "poll"))
+}
+
+func takers(left []int64, offers, polls []event) (found []string, chances int) {
 	taken := map[int64]int{}
 	for _, v := range left {
 		taken[v]++
@@ -168,6 +171,34 @@ func polled(ctx context.Context, c *rueidisson.Client, name string, events []eve
 		found = append(found, fmt.Sprintf("%d elements are missing, and %d takes may have been done", missing, most))
 	}
 	return found, int(count(polls, unknown) + count(offers, unknown))
+}
+
+// capacity is that of the bounded queue.
+const capacity = 8
+
+func offerOrPollBounded(ctx context.Context, w *worker, _ context.Context, name string) {
+	q, v := queue.NewBounded[int64](w.c, name), w.fresh(w.r.proc)
+	if w.rnd.IntN(2) == 0 {
+		_ = w.operation(name, "offer", v, func() (int64, error) { _, err := q.TryOffer(ctx, v); return v, err })
+		return
+	}
+	_ = w.operation(name, "poll", 0, func() (int64, error) { return q.Poll(ctx) })
+}
+
+// bounded checks what polled does, and that no slot is lost or gained: elements and free slots are the capacity.
+func bounded(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
+	q := queue.NewBounded[int64](c, name)
+	n, err := q.Len(ctx)
+	free, bad := q.Free(ctx)
+	if err = errors.Join(err, bad); err != nil || n+free != capacity {
+		found = append(found, fmt.Sprintf("%d elements and %d free slots, of %d (%v)", n, free, capacity, err))
+	}
+	left, err := q.Drain(ctx)
+	if err != nil {
+		found = append(found, "drain: "+err.Error())
+	}
+	more, chances := takers(left, operations(events, name, "offer"), operations(events, name, "poll"))
+	return append(found, more...), chances
 }
 
 // message is the name under which a message is held.

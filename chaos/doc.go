@@ -22,6 +22,7 @@
 //
 // # What it does not show
 //
-// The rounds run against one server. Its objects are locks of all kinds but the red lock, both semaphores, Compute of a map, the plain
-// and the reliable queue, and the limiter. Jepsen's tools, loss of packets between servers and steps of clients' clocks are not part of it.
+// The rounds run against one server. Its objects are locks of all kinds but the red lock, elections, both semaphores, the latch, the
+// limiter, Compute of a map, near caches, and the plain, the bounded and the reliable queue. Jepsen's tools, loss of packets between
+// servers and steps of clients' clocks are not part of it.
 package chaos

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
@@ -118,17 +120,35 @@ var objects = []object{
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.Semaphore(name).Available(ctx)
 	}},
+	{name: "election", limit: 1, tokens: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		var opts []election.Option
+		if t.lease > 0 {
+			opts = append(opts, election.WithLease(t.lease))
+		}
+		name := t.name()
+		term, err := election.New(c, name, opts...).Campaign(ctx, "leader")
+		if err != nil {
+			return held{}, err
+		}
+		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
+	}},
 	datum("compute", compute, computed),
 	datum("queue", offerOrPoll, polled),
+	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
+		return err
+	}),
 	datum("reliable", addOrReceive, handled),
-	limiter(),
+	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
+	}),
+	datum("latch", countAndWait, counted).setBy(armed),
+	datum("near", readOrWrite, notStale),
 }
 
-func limiter() object {
-	o := datum("limiter", limit, limited)
-	o.set = func(ctx context.Context, c *rueidisson.Client, name string) error {
-		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
-	}
+// setBy has a name made by a function before it is used.
+func (o object) setBy(set func(ctx context.Context, c *rueidisson.Client, name string) error) object {
+	o.set = set
 	return o
 }
 
