@@ -127,6 +127,7 @@ func TestObjectsOnACluster(t *testing.T) {
 	check(t, env, []call{
 		{"map info sharded --json", `{"name":"sharded","kind":"sharded map","held":false,"shards":5,"entries":1,"remaining_ms":-1}` + "\n", 0},
 		{"map ls sharded --sharded", "k\tv\n", 0},
+		{"map ls --sharded", "sharded\n", 0},
 		{"map rm sharded --all", "sharded: removed\n", 0},
 		{"map rm a-map --all", "a-map: removed\n", 0},
 		{"queue rm a-queue", "a-queue: removed\n", 0},

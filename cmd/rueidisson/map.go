@@ -341,22 +341,39 @@ and one that is moved meanwhile may be shown twice. --match G leaves out keys th
 match a glob; it is for keys of text. What cannot be decoded is told on standard
 error, the others are shown, and the exit code is 69.
 
+With --sharded and no NAME it shows the names of the sharded maps, or of those that match
+--match G, as "rueidisson multimap ls" does. The names of other maps are not listed:
+each hash that is nothing else's may be one.
+
 With --json an object in each line: {"key", "value"}, with --cache {"key", "value",
 "ttl_ms", "idle_ms"}: what is left until the entry goes, and until it was not used for
-too long; -1: never.
+too long; -1: never. Of names {"name", "kind"}.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) listCommand() *cobra.Command {
 	var match string
+	names := &scanning{tool: m.tool}
 	cmd := &cobra.Command{
 		Use:   "ls NAME",
 		Short: "Show all entries",
 		Long:  mapListLong,
 		Example: `  rueidisson map ls prices
-  rueidisson map ls prices --match 'a*' --json`,
-		Args: oneName,
+  rueidisson map ls prices --match 'a*' --json
+  rueidisson map ls --sharded`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case m.sharded && len(args) == 0:
+				return names.check()
+			case cmd.Flags().Changed("scan"):
+				return usage("--scan is for names, with --sharded and no NAME")
+			}
+			return oneName(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return m.listSharded(cmd.Context(), names, match)
+			}
 			var opts []rmap.ScanOption
 			if match != "" {
 				opts = append(opts, rmap.WithMatch(match))
@@ -366,6 +383,7 @@ func (m *mapCall) listCommand() *cobra.Command {
 	}
 	m.forceFlag(cmd)
 	cmd.Flags().StringVar(&match, "match", "", "only keys that match the glob `G`")
+	names.add(cmd)
 	return cmd
 }
 

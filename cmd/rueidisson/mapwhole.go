@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -60,4 +61,14 @@ subscriptions to the map's channel, "announced changes" those that writers have 
 for caches that were away. A near cache that the server itself tells of changes, which
 is the default, leaves no trace under the name of the map.`
 	return cmd
+}
+
+// listSharded shows the names of sharded maps.
+func (m *mapCall) listSharded(ctx context.Context, s *scanning, pattern string) error {
+	if m.cache || m.native {
+		return usage("--cache, --native and --sharded exclude each other")
+	}
+	return unlessInterrupted(ctx, func(ctx context.Context) error {
+		return s.withRedis(func(*rueidisson.Client) error { return s.listObjects(ctx, shardedObjects, cmp.Or(pattern, "*")) })
+	})
 }

@@ -53,7 +53,7 @@ func TestNumbersOfOtherKinds(t *testing.T) {
 	for _, args := range []string{
 		"latch down s", "latch set s 2", "latch await s --wait 0", "latch info s", "latch rm s",
 		"sem set l 5", "sem try l", "sem acquire l --wait 0", "sem release l", "sem info l", "sem rm l",
-		"permit set l 5", "permit info l", "permit rm l",
+		"permit run s -- true", "permit info s", "permit set s 1", "permit run l --wait 0 -- true", "permit set l 5", "permit info l", "permit rm l",
 	} {
 		got := runHere(t, env, strings.Fields(args)...)
 		require.Equal(t, exitUnavailable, got.code, args)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/multimap"
@@ -79,12 +80,16 @@ func (l *lastTerm) Delete(ctx context.Context) (bool, error) {
 type queueParts struct {
 	name string
 	all  []removable
+	bad  error // nothing is removed
 }
 
 func (q *queueParts) Name() string { return q.name }
 
 // Delete removes all parts, and reports whether any was there.
 func (q *queueParts) Delete(ctx context.Context) (any bool, err error) {
+	if q.bad != nil {
+		return false, q.bad
+	}
 	for _, part := range q.all {
 		did, err := part.Delete(ctx)
 		if err != nil {
@@ -95,6 +100,22 @@ func (q *queueParts) Delete(ctx context.Context) (any bool, err error) {
 	return any, nil
 }
 
+// removeWholeCommand removes a queue with all that it has.
+func (c *queueCall) removeWholeCommand() *cobra.Command {
+	cmd := c.objectRemoveCommand(queueObjects, c.queueHandle)
+	remove := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case c.bounded && c.delayed:
+			return usage("--bounded and --delayed exclude each other")
+		case c.shared:
+			return usage("--redisson is not for rm: it removes both formats of what waits")
+		}
+		return remove(cmd, args)
+	}
+	return cmd
+}
+
 // queueHandle returns what removes a queue, with what waits for it before the elements that were moved.
 func (c *queueCall) queueHandle(client *rueidisson.Client, name string, seen seenObject) removable {
 	q := &queueParts{name: name}
@@ -102,6 +123,8 @@ func (c *queueCall) queueHandle(client *rueidisson.Client, name string, seen see
 		q.all = append(q.all, queue.NewDelayed[string](client, name), queue.NewDelayed[string](client, name, queue.WithRedissonFormat()))
 	}
 	switch {
+	case c.bounded && seen.kind != "bounded queue":
+		q.bad = failed(fmt.Errorf("queue %q: %w: it is a %s: leave --bounded out", name, rueidisson.ErrWrongKind, seen.kind))
 	case c.delayed:
 	case seen.kind == "bounded queue":
 		q.all = append(q.all, queue.NewBounded[string](client, name))

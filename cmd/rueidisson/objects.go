@@ -53,8 +53,9 @@ that has a leader is refused: "rueidisson force-unlock NAME" deposes the leader,
 next candidate leads then. The counter of fencing tokens stays: the numbers of later
 terms have to be higher than all that were given.
 `}
-	mapObjects   = objectKind{"map", "maps", "prices", []string{"map", "ttl map", "cache", "sharded map"}, "", "hash", "", ""}
-	queueObjects = objectKind{"queue", "queues", "orders", []string{"queue", "bounded queue", "ring buffer", "priority queue", "delayed queue"}, "", "list", "", `
+	mapObjects     = objectKind{"map", "maps", "prices", []string{"map", "ttl map", "cache", "sharded map"}, "", "hash", "", ""}
+	shardedObjects = objectKind{"map", "sharded maps", "prices", []string{"sharded map"}, "", "string", "", ""}
+	queueObjects   = objectKind{"queue", "queues", "orders", []string{"queue", "bounded queue", "ring buffer", "priority queue", "delayed queue"}, "", "list", "", `
 Of a delayed queue it removes also what waits, in both formats; with --delayed only
 that. Of a bounded queue and a ring buffer it removes also the capacity.
 `}

@@ -17,7 +17,8 @@ import (
 const permitLong = `permit works with semaphores whose permits have ids and leases, which a fleet
 shares, Java too (RPermitExpirableSemaphore): what a process that died held comes
 back when its lease ends. Those of "rueidisson sem" are others, of mere numbers; a
-NAME is one or the other.
+NAME is one or the other, and is refused here while it is a semaphore that "rueidisson
+sem" or a program has set with this library, or a latch that was armed so.
 
 Exit codes of all:
   0    done
@@ -49,7 +50,7 @@ func (t *tool) permitCommand() *cobra.Command {
 // withPermits runs do on the semaphore.
 func (t *tool) withPermits(ctx context.Context, name string, do func(*semaphore.PermitSemaphore) error) error {
 	return t.withClient(func(c *rueidisson.Client) error {
-		if err := t.refuseOther(ctx, name, "latch"); err != nil {
+		if err := t.refuseOther(ctx, name, "latch", "semaphore"); err != nil {
 			return err
 		}
 		return noPermits(do(c.PermitSemaphore(name)))
@@ -172,6 +173,9 @@ func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error)
 	}
 	if j.label != "" {
 		lease = append(lease, semaphore.WithLabel(j.label))
+	}
+	if err := j.refuseOther(ctx, j.name, "latch", "semaphore"); err != nil {
+		return nil, err
 	}
 	s := c.PermitSemaphore(j.name)
 	if !j.try {

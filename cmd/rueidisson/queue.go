@@ -62,7 +62,7 @@ func (t *tool) queueCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "elements wait before they come into the queue")
 	cmd.PersistentFlags().BoolVar(&c.shared, "redisson", false, "with --delayed: what waits is in Redisson's format")
 	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand(),
-		c.objectInfoCommand(queueObjects), c.objectRemoveCommand(queueObjects, c.queueHandle))
+		c.objectInfoCommand(queueObjects), c.removeWholeCommand())
 	return cmd
 }
 

@@ -22,7 +22,7 @@ var otherWords = map[string][]string{
 	"ls":           {"list"},
 	"publish":      {"send"},
 	"put":          {"set"},
-	"rm":           {"remove", "delete", "del"},
+	"rm":           {"remove", "delete", "del", "clear"},
 	"show":         {"info"},
 	"take":         {"pop", "poll"},
 }
