@@ -102,7 +102,7 @@ soak: export within = 2h
 soak: test
 
 chaos: servers
-	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -v -timeout 2h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args $(CHAOS)
+	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -v -timeout 2h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md $(CHAOS)
 
 interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)

@@ -88,35 +88,56 @@ var short = redistest.Scaled(time.Second)
 
 const mostTries = 5
 
+// versions are the servers of a run: the lanes of a short one have the first two.
+var versions = redistest.Versions
+
 // lanes is how many servers with processes of their own work at the same time.
 const lanes = 2
 
-// TestNobodyHoldsWhatAnotherHolds runs short rounds: for each object one of each group of nemeses.
+// TestNobodyHoldsWhatAnotherHolds runs short rounds: for each object one of each group of nemeses. With -for it runs all objects under
+// all nemeses.
 func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(t)
+	if *total > 0 {
+		began := time.Now()
+		t.Run("storm", func(t *testing.T) {
+			for lane, version := range versions {
+				t.Run(version, func(t *testing.T) {
+					t.Parallel()
+					newArena(t, version).storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
+				})
+			}
+		})
+		if *pagePath != "" && *only == "" { // else most cells would be empty
+			require.NoError(t, shown.write(*pagePath, time.Since(began), seed))
+		}
+		require.Empty(t, shown.without(), "nothing could have shown")
+		return
+	}
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, "8.0")
+			a := newArena(t, versions[lane])
 			rnd := rand.New(rand.NewPCG(seed, uint64(lane)))
-			if *total > 0 {
-				a.storm(t, rnd, *total)
-				return
-			}
 			for i, o := range objects {
-				if i%lanes != lane || !chosen(o.name, objectNames) {
-					continue
-				}
-				chances := 0
-				for tries := 0; chances == 0; tries++ {
-					require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
-					for _, n := range aimed(o, rnd) {
-						chances += a.judged(t, o, n, short, rnd.Uint64()).chances
-					}
+				if i%lanes == lane && chosen(o.name, objectNames) {
+					a.short(t, o, rnd)
 				}
 			}
 		})
+	}
+}
+
+// short runs rounds of an object until one had a chance.
+func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
+	t.Helper()
+	chances := 0
+	for tries := 0; chances == 0; tries++ {
+		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
+		for _, n := range aimed(o, rnd) {
+			chances += a.judged(t, o, n, short, rnd.Uint64()).chances
+		}
 	}
 }
 
@@ -158,6 +179,7 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	t.Helper()
 	v := a.round(o, n, d, seed)
 	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances, v.slowest.Round(time.Millisecond))
+	shown.add(o, n, v)
 	for _, found := range v.violations {
 		t.Errorf("%s under %s: %s", o.name, n.name, found)
 	}
@@ -185,7 +207,9 @@ var seeds = []seed{
 
 // TestSeedsAreFound: the oracles find each seed within 20 s of its nemesis.
 func TestSeedsAreFound(t *testing.T) {
-	t.Parallel()
+	if *total == 0 {
+		t.Parallel() // else it comes before the storm, whose page tells of it
+	}
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
@@ -214,6 +238,7 @@ func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand) {
 		require.Less(t, time.Since(began), redistest.Scaled(20*time.Second), "no oracle has found it: %s", s.name)
 		v := a.round(objects[indexOf(s.object)], n, short, rnd.Uint64())
 		if found = len(v.violations) > 0; found {
+			shown.found(s.name, time.Since(began))
 			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, v.violations[0])
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -51,19 +53,42 @@ func user(p *redistest.Parent) {
 	}
 }
 
-func open(addr string) (*rueidisson.Client, error) {
+func open(addr string, log slog.Handler) (*rueidisson.Client, error) {
 	return redistest.Patient(func() (*rueidisson.Client, error) {
 		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true},
-			rueidisson.WithWatchdogTimeout(watchdog), rueidisson.WithLogger(slog.New(slog.DiscardHandler)))
+			rueidisson.WithWatchdogTimeout(watchdog), rueidisson.WithLogger(slog.New(log)))
 	})
 }
 
+// losses is a log that notes in the record of the round what the client says may be lost.
+type losses struct {
+	slog.Handler
+	to *atomic.Pointer[recorder]
+}
+
+func (l losses) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l losses) Handle(_ context.Context, line slog.Record) error {
+	if r := l.to.Load(); r != nil && strings.Contains(line.Message, "may be lost") {
+		e := event{Kind: warns, Outcome: line.Message}
+		line.Attrs(func(a slog.Attr) bool {
+			if a.Key == "name" {
+				e.Name = a.Value.String()
+			}
+			return true
+		})
+		r.put(e)
+	}
+	return nil
+}
+
 func use(p *redistest.Parent, proc int) error {
-	c, err := open(os.Getenv("CHAOS_SERVER"))
+	log := losses{slog.DiscardHandler, &atomic.Pointer[recorder]{}}
+	c, err := open(os.Getenv("CHAOS_SERVER"), log)
 	if err != nil {
 		return err
 	}
-	store, err := open(os.Getenv("CHAOS_STORE"))
+	store, err := open(os.Getenv("CHAOS_STORE"), slog.DiscardHandler)
 	if err != nil {
 		return err
 	}
@@ -73,7 +98,7 @@ func use(p *redistest.Parent, proc int) error {
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			return err
 		}
-		if err := follow(c, store, proc, o); err != nil {
+		if err := follow(c, store, proc, o, log.to); err != nil {
 			return err
 		}
 		p.Say("done")
@@ -88,12 +113,14 @@ func use(p *redistest.Parent, proc int) error {
 	return nil
 }
 
-func follow(c, store *rueidisson.Client, proc int, o order) error {
-	r, err := newRecorder(o.Record, proc)
+func follow(c, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[recorder]) error {
+	r, err := newRecorder(o.Record, proc) // open until the next round: the log goes on
 	if err != nil {
 		return err
 	}
-	defer r.file.Close()
+	if was := log.Swap(r); was != nil {
+		defer was.file.Close()
+	}
 	i := indexOf(o.Object)
 	if i < 0 {
 		return fmt.Errorf("unknown object %q", o.Object)

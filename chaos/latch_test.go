@@ -62,11 +62,20 @@ func counted(ctx context.Context, c *rueidisson.Client, name string, events []ev
 			if w.Value != i+1 || w.Outcome != done {
 				continue
 			}
-			begun := 0
+			began, begun := 0, 0 // count downs before the wait began, and before it passed
 			for _, d := range downs {
-				if d.Value == i+1 && d.Outcome != not && d.Began < w.At {
+				if d.Value != i+1 || d.Outcome == not {
+					continue
+				}
+				if d.Began < w.Began {
+					began++
+				}
+				if d.Began < w.At {
 					begun++
 				}
+			}
+			if began < parties {
+				chances++ // it had to wait
 			}
 			if begun < parties {
 				found = append(found, fmt.Sprintf("a wait passed latch %d after %d count downs had begun, of %d", i, begun, parties))

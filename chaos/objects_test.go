@@ -52,6 +52,8 @@ type object struct {
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
+	rests time.Duration // after a round, so that clients have logged what callers that left cannot be told
+
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
 	judge func(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int)
@@ -133,17 +135,22 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
-	datum("queue", offerOrPoll, polled),
+	datum("queue", offerOrPoll, polled).restingFor(time.Second),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
 		return err
-	}),
+	}).restingFor(time.Second),
 	datum("reliable", addOrReceive, handled),
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
 	datum("latch", countAndWait, counted).setBy(armed),
 	datum("near", readOrWrite, notStale),
+}
+
+func (o object) restingFor(d time.Duration) object {
+	o.rests = d
+	return o
 }
 
 // setBy has a name made by a function before it is used.

@@ -37,6 +37,7 @@ const (
 	heals    = "heals"    // it ends
 	begins   = "begins"   // an operation that is no hold begins
 	ends     = "ends"     // it returned
+	warns    = "warns"    // the client logs that something may be lost
 	writing  = "writing"  // a write of the guarded value begins
 	wrote    = "wrote"    // it returned
 	delivers = "delivers" // a request that was held back reaches the server

@@ -127,6 +127,7 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	for proc, id := range a.clients {
 		clients[proc] = id
 	}
+	sleep(ctx, redistest.Scaled(o.rests))
 	events := a.collect(dir, &v)
 	a.settled(ctx, &v, o, names, events, len(killed) > 0)
 	stopWatching()
