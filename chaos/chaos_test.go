@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -233,9 +234,11 @@ func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand) {
 		exchanges = append(exchanges, p.Exchange(s.old, s.new))
 	}
 	n := nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.name == s.nemesis })]
+	ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(20*time.Second))
+	defer cancel()
 	began := time.Now()
 	for found := false; !found; {
-		require.Less(t, time.Since(began), redistest.Scaled(20*time.Second), "no oracle has found it: %s", s.name)
+		require.NoError(t, ctx.Err(), "no oracle has found it: %s", s.name)
 		v := a.round(objects[indexOf(s.object)], n, short, rnd.Uint64())
 		if found = len(v.violations) > 0; found {
 			shown.found(s.name, time.Since(began))
