@@ -91,22 +91,27 @@ func (q *Bounded[T]) Offer(ctx context.Context, v ...T) (size int64, err error) 
 	return q.q.put(ctx, "RPUSH", v)
 }
 
-// OfferFirst puts elements at the head when there is room for all of them, one after the other, so that the last of
-// them is the head then; see [Bounded.Offer]. Redisson has none.
+// OfferFirst puts elements at the head when there is room for all of them, one after the other, so
+// that the last of them is the head then. Only ctx ends the wait. Redisson has none.
+//
+// Cost and errors: as [Bounded.Offer].
 func (q *Bounded[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "LPUSH", v)
 }
 
-// TryOffer puts an element at the tail if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]. That is the server's answer: where it was not
-// reached of late, the error is the last failure, or context.DeadlineExceeded. See
-// [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
+// TryOffer puts an element at the tail if there is room now, or becomes within [WithWait], and else
+// returns [ErrFull]. That is the server's answer: where it was not reached of late, the error is
+// the last failure, or context.DeadlineExceeded.
+//
+// Cost and other errors: as [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
 func (q *Bounded[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "RPUSH", v, opts)
 }
 
-// TryOfferFirst puts an element at the head if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]; see [Bounded.OfferFirst].
+// TryOfferFirst puts an element at the head if there is room now, or becomes within [WithWait], and
+// else returns [ErrFull].
+//
+// Cost and other errors: as [Bounded.TryOffer].
 func (q *Bounded[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "LPUSH", v, opts)
 }
@@ -126,7 +131,9 @@ func (q *Bounded[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.pops(ctx))
 }
 
-// Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
+// Peek returns the head and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Queue.Peek].
 func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // Take takes the head and frees its slot, in one step, and waits for one while the
@@ -153,20 +160,27 @@ func (q *Bounded[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
-// Remove removes elements that are v and frees their slots, and returns how many
-// there were, which Java gets wrong where one stands there twice; see
+// Remove removes elements that are v and frees their slots, and returns how many there were, which
+// Java gets wrong where one stands there twice. It chooses them as [Queue.Remove] does.
+//
+// Cost: one script call, which looks at every element until it has found them. Errors: as
 // [Queue.Remove].
 func (q *Bounded[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, boundedRemove, q.q.Keys, v, q.q.channel, q.q.sharded, decimal(int64(n)))
 }
 
-// Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
+// Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time, as [Queue.Drain]
+// does. It never waits for elements; ctx bounds the calls.
+//
+// Cost: LLEN, and one script call for each 5,000 or 1 MB; the first seven take less. Errors: as
+// [Bounded.Poll], but ErrEmpty.
 func (q *Bounded[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
-// Values walks the elements from the head on, and leaves them there; see
-// [Queue.Values].
+// Values walks the elements from the head on, and leaves them there, as [Queue.Values] does.
+//
+// Cost and errors: as [Queue.Values].
 func (q *Bounded[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what

@@ -65,9 +65,10 @@ func (q *Queue[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List}, nil, listCommands)
 }
 
-// Check is [Queue.Check], and looks at the number of free slots. That no capacity is set is no error of it.
+// Check does what [Queue.Check] does, and looks at the number of free slots. A capacity that is not
+// set is no error of it.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Bounded[T]) Check(ctx context.Context) error {
 	channel := pubsub.Channel{Kind: pubsub.Plain, Name: q.q.channel}
 	channels := []pubsub.Channel{channel}
@@ -77,23 +78,24 @@ func (q *Bounded[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List, check.String}, channels, listCommands, boundedCommands)
 }
 
-// Check is [Queue.Check], and looks at the capacity. That none is set is no error of it.
+// Check does what [Queue.Check] does, and looks at the capacity. A capacity that is not set is no
+// error of it.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Ring[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List, check.String}, nil, listCommands, ringCommands)
 }
 
-// Check is [Queue.Check].
+// Check does what [Queue.Check] does.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Priority[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.ZSet}, nil, zsetCommands)
 }
 
-// Check is [Queue.Check] of the queue, and of what waits in both formats.
+// Check does what [Queue.Check] does for the queue, and for what waits in both formats.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Delayed[T]) Check(ctx context.Context) error {
 	d := &q.q.of
 	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: d.channel}, {Kind: pubsub.Plain, Name: d.news}}

@@ -47,9 +47,9 @@ func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v 
 	return v, q.q.Failed("move an element of", err)
 }
 
-// TakeMove is [Queue.Move] that waits for an element while the queue is empty. Only ctx
-// ends the wait; a server that does not answer is borne for a watchdog timeout. A ctx that
-// ends moves nothing, unless the server was being asked: that answer is waited for.
+// TakeMove moves an element as [Queue.Move] does, and waits for one while the queue is empty. Only
+// ctx ends the wait; a server that does not answer is borne for a watchdog timeout. A ctx that ends
+// moves nothing, unless the server was being asked: that answer is waited for.
 //
 // Several who wait for one queue are told of an element at the same time, and one of them
 // moves it. After [ErrOutcomeUnknown] the element is in one of the two queues.
@@ -62,8 +62,11 @@ func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End)
 	return q.q.takeMove(ctx, from, to, at)
 }
 
-// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty]; see [Queue.PollN]. Source:
-// RDeque.pollLast(limit).
+// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty]. It never
+// waits for elements.
+//
+// Cost and errors: as [Queue.PollN].
+// Source: RDeque.pollLast(limit).
 func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, tail))
 }

@@ -27,14 +27,14 @@ var (
 // ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (t *Topic[T]) Check(ctx context.Context) error { return t.h.check(ctx, countCommands) }
 
-// Check is [Topic.Check] for sharded channels.
+// Check does what [Topic.Check] does, for sharded channels.
 //
-// Cost and errors: as Topic.Check.
+// Cost and errors: as [Topic.Check].
 func (t *Sharded[T]) Check(ctx context.Context) error { return t.h.check(ctx, countedCommands) }
 
-// Check is [Topic.Check] for the pattern: the ACL has to name it word for word.
+// Check does what [Topic.Check] does, for the pattern: the ACL has to name it word for word.
 //
-// Cost and errors: as Topic.Check.
+// Cost and errors: as [Topic.Check].
 func (t *Pattern[T]) Check(ctx context.Context) error { return t.h.check(ctx, activeCommands) }
 
 func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {

@@ -15,11 +15,11 @@ import (
 
 // Dead is a message that a [Durable] name has put aside.
 type Dead[T any] struct {
-	ID       string // that it had in the topic
-	Value    T
-	Attempts int64
-	Cause    string
-	Buried   time.Time
+	ID       string    // that it had in the topic
+	Value    T         // of the message
+	Attempts int64     // that have failed
+	Cause    string    // of the last failure
+	Buried   time.Time // when it was put aside
 }
 
 // Dead walks the dead letters of the name, the oldest first, 100 at a time. If one

@@ -35,8 +35,10 @@ func (t *Sharded[T]) Publish(ctx context.Context, v T) (receivers int64, err err
 	return t.h.publish(ctx, publishSharded, v)
 }
 
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Topic.Subscribe].
+// Subscribe listens from when the loop over the messages begins until it ends, as [Topic.Subscribe]
+// does. The loop waits for messages until ctx ends.
+//
+// Cost and errors: as [Sharded.Listen] and [Subscription.Messages].
 func (t *Sharded[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[T, error] {
 	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
 }

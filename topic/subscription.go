@@ -114,6 +114,8 @@ func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], err
 // when the client was closed and all that had come was read. Close ends the loop
 // without one. Several loops share the messages: each of these comes to one of
 // them.
+//
+// Cost: nothing is sent; the server pushes messages.
 func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 	return func(yield func(M, error) bool) {
 		var none M

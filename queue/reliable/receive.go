@@ -39,7 +39,7 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 }
 
 // Consume receives one message after the other, until the loop ends. The body of the loop has
-// to settle each. The first error, of those of [Queue.Receive], is the last.
+// to settle each. The first error is the last. Cost and errors: as [Queue.Receive].
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
 		if q.bad == nil { // what it hears stays between two messages

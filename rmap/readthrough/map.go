@@ -33,7 +33,8 @@ type Map[K comparable, V any] struct {
 	fails   map[K]failure
 }
 
-// Inside is for this module, see [rmap.Mapping].
+// Inside returns what packages nearcache and writethrough build on. It is for this module, see
+// [rmap.Mapping].
 func (l *Map[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 	in := l.in
 	in.Whole, in.Add = false, l.add
