@@ -78,11 +78,10 @@ func (q *Bounded[T]) Reconcile(ctx context.Context, capacity int) error {
 // [Bounded.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
 func (q *Bounded[T]) Free(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
-// Offer puts elements at the tail when there is room for all of them, and returns
-// how many there are then. Only ctx ends the wait; a server that does not answer is
-// borne for a watchdog timeout. Those of a process who wait for one queue are served
-// in the order in which they came. For more elements than the capacity there is never
-// room. At most 5,000 go at once.
+// Offer puts elements at the tail when there is room for all of them, and returns how many there
+// are then. Only ctx ends the wait; Offer waits for a silent server for a watchdog timeout. The
+// waiters of a process for one queue are served in the order in which they came. For more elements
+// than the capacity there is never room. At most 5,000 elements can be offered at once.
 //
 // Cost: one script call; one for each message that there is room, and one in 5 s, while it is the first of its process
 // that waits. Errors: [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
@@ -100,8 +99,8 @@ func (q *Bounded[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err er
 }
 
 // TryOffer puts an element at the tail if there is room now, or becomes within [WithWait], and else
-// returns [ErrFull]. That is the server's answer: where it was not reached of late, the error is
-// the last failure, or context.DeadlineExceeded.
+// returns [ErrFull]. ErrFull is the server's answer. If the last exchange with the server failed,
+// the error is that failure, or context.DeadlineExceeded.
 //
 // Cost and other errors: as [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
 func (q *Bounded[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
@@ -146,12 +145,12 @@ func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx,
 // ctx ends after a command that failed, the error wraps rueidisson.ErrUnreached; see
 // [Queue.Take].
 //
-// Cost: one script call for up to 100 callers, and if the queue is empty one command that blocks, and two script calls
-// for each element that is offered, in each process that waits. The command takes nothing, so a connection that breaks
-// neither frees nor keeps a slot by mistake. Queues with waiters have a connection each, up to those of
-// rueidisson.WithBlockedConnections; beyond, they are polled. Errors: [ErrDecode]; ctx's error and cause;
-// [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RBoundedBlockingQueue.take.
+// Cost: one script call for up to 100 callers. If the queue is empty: one command that blocks, and
+// in each process that waits two script calls for each element that is offered. The command takes
+// nothing, so a connection that breaks neither frees nor keeps a slot by mistake. Queues with
+// waiters have a connection each, up to those of rueidisson.WithBlockedConnections; beyond, they
+// are polled. Errors: [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown];
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBoundedBlockingQueue.take.
 func (q *Bounded[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
 // Consume takes element after element, as [Bounded.Take] does; see
@@ -160,8 +159,8 @@ func (q *Bounded[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
-// Remove removes elements that are v and frees their slots, and returns how many there were, which
-// Java gets wrong where one stands there twice. It chooses them as [Queue.Remove] does.
+// Remove removes elements that are v, as [Queue.Remove] does, frees their slots, and returns how
+// many there were. Java returns a wrong number if an element is in the queue twice.
 //
 // Cost: one script call, which looks at every element until it has found them. Errors: as
 // [Queue.Remove].

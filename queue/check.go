@@ -54,10 +54,10 @@ func (q *base) check(ctx context.Context, types []string, channels []pubsub.Chan
 	return check.Run(ctx, o)
 }
 
-// Check reports what would keep the queue from working: a name or an option that cannot be used, a key of another type,
-// and what the server's ACL does not permit to this client's user. It asks for every command of every operation. It takes
-// nothing and writes nothing. It does not look at elements, nor at the codec of those who wrote them. The answer is of
-// this moment.
+// Check reports what would keep the queue from working: a name or an option that cannot be used, a
+// key of another type, and what the server's ACL does not permit to this client's user. It asks for
+// every command of every operation. It takes nothing and writes nothing. It does not look at
+// elements, nor at the codec that wrote them. The answer is of this moment.
 //
 // Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; rueidisson.ErrWrongKind;
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.

@@ -86,9 +86,10 @@ func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return c.q.RenameIfAbsent(ctx, to)
 }
 
-// Copy copies the object under another name, with its capacity if it has one and the time when it ends, if
-// nothing has that name, and reports whether that is so and there is an object. The server does nothing else
-// meanwhile, about 20 ms for a million elements. On a cluster both names share a hash tag.
+// Copy copies the object under another name, if nothing has that name, and reports whether it did.
+// It copies the capacity, if there is one, and the time when the object expires. The server does
+// nothing else meanwhile, about 20 ms for a million elements. On a cluster both names share a hash
+// tag.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.copy.
 func (c common) Copy(ctx context.Context, to string) (bool, error) { return c.q.Copy(ctx, to) }

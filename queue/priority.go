@@ -96,9 +96,9 @@ func (q *Priority[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, lowest))
 }
 
-// Take takes the element of the lowest score, and waits for one while there is none,
-// as [Queue.Take] does, by a connection that all of a process share who wait so.
-// Those who wait for one queue are served in the order in which they came.
+// Take takes the element of the lowest score, and waits for one while there is none, as
+// [Queue.Take] does. All such waiters of a process share a connection. The waiters of one queue are
+// served in the order in which they came.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Errors: [ErrDecode]; ctx's error and cause,
 // with [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed];

@@ -72,7 +72,7 @@ func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ct
 // are left out; PollN then returns the others together with an error. So it does if the further
 // elements fail.
 //
-// A handle remembers the longest element that it has seen of late. One command takes as many
+// A handle remembers the longest element that it has seen lately. One command takes as many
 // elements as make about a megabyte if each is that long. Between two commands others may take
 // some. PollN never waits for elements; ctx bounds the calls.
 //
@@ -102,9 +102,9 @@ func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 	return q.q.moveTo(ctx, other)
 }
 
-// Remove removes n elements that are v, from the head on, or if n is negative so
-// many from the tail on, or if it is 0 all of them, and returns how many there
-// were. Bytes are compared, not values: a codec may have several for one value.
+// Remove removes up to n elements that are v, and returns how many it removed. It begins at the
+// head, or at the tail if n is negative; 0 removes all of them. It compares bytes, not values: a
+// codec may have several for one value.
 //
 // Cost: one command, which looks at every element until it has found them. Errors: as [Queue.Offer]. Source:
 // RQueue.remove, removeLastOccurrence.

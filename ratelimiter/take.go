@@ -35,11 +35,10 @@ func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 	return v.of(0), nil
 }
 
-// TakeUpTo takes as many tokens as are there now, n at the most, and says how
-// many those are, which may be none. It never waits. For the server it is n
-// requests of one token that come together: on a hot key it goes out with the
-// others. The decision is allowed if a token was taken, and its RetryAfter says
-// when the next one is there if none was. n may be more than the burst.
+// TakeUpTo takes as many tokens as are there now, n at the most, and says how many those are, which
+// may be none. It never waits. For the server it is n requests of one token that come together: on
+// a hot key it is sent with the others. The decision is allowed if a token was taken, and its
+// RetryAfter says when the next one is there if none was. n may be more than the burst.
 //
 // Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst. Source:
 // Bucket4j's tryConsumeAsMuchAsPossible; a limiter on Redisson's keys takes all

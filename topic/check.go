@@ -51,8 +51,8 @@ func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (t *Reliable[T]) Check(ctx context.Context) error { return t.check(ctx, t.h.bad, nil) }
 
-// Check checks the topic, as [Reliable.Check] does, and what this name has put aside and redriven. That nobody has
-// subscribed by the name is no error of it.
+// Check checks the topic, as [Reliable.Check] does, and what this name has put aside and redriven.
+// A name without subscribers is no error of it.
 //
 // Cost and errors: as Reliable.Check.
 func (d *Durable[T]) Check(ctx context.Context) error {

@@ -92,8 +92,8 @@ func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 
 // it has not had are skipped. A name that has had no subscriber yet begins there.
 //
 // A message from that ID on that a process has, or that waits to be redelivered, is delivered a
-// second time, at its first attempt. So call it while no process of the name is at work, or have
-// handlers that bear that.
+// second time, at its first attempt. So call it while no process of the name is at work, or make
+// handlers idempotent.
 //
 // A topic keeps only what a subscriber needs: a message that all its subscribers have handled is
 // deleted, and is not redelivered. complete says whether the topic has all that was ever

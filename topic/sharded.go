@@ -22,7 +22,7 @@ func NewSharded[T any](c Client, name string, opts ...Option) *Sharded[T] {
 // Name returns the name that the topic was made with.
 func (t *Sharded[T]) Name() string { return t.h.name }
 
-// Publish sends a message to those who listen now, and returns how many subscribers
+// Publish sends a message to the present listeners, and returns how many subscribers
 // the server gave it to: one for each process, however many listen in it. On a
 // cluster those of the master are counted, where every process subscribes, Java
 // too.

@@ -185,9 +185,9 @@ func (s *Subscription[M]) next(ctx context.Context) (next notice, open bool, err
 	}
 }
 
-// Close ends the subscription: it never waits, and drops what has come and was not
-// read. The server is told when the last subscription of the client to the name has
-// gone. Closing it again is fine.
+// Close ends the subscription. It never waits, and drops messages that were not read. When the last
+// subscription of the client to the name is closed, the client unsubscribes. Closing it again is
+// fine.
 func (s *Subscription[M]) Close() {
 	s.sub.Leave()
 	s.in.close()

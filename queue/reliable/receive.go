@@ -11,7 +11,7 @@ import (
 // it is settled; see [Message]. The waiters of a process are served in turns. A message that
 // was taken for a waiter that has left is given to the next waiter, or put back, untried.
 //
-// The wait ends with ctx. It bears an outage of the server for a watchdog timeout.
+// The wait ends with ctx. It ends with an error if the server does not answer for a watchdog timeout.
 //
 // Cost: one script call, shared with other settlements and takes of this process on the queue;
 // another one for a further attempt if this client also runs [Queue.Serve]. While the queue is
