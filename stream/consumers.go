@@ -18,7 +18,7 @@ import (
 
 // Consumer is a consumer of a group, as the server knows it.
 type Consumer struct {
-	Name    string
+	Name    string        // in its group
 	Pending int64         // entries that it has
 	Idle    time.Duration // since it asked for some last
 }
