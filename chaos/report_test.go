@@ -77,7 +77,11 @@ func (r *report) write(path string, took time.Duration, seed uint64) error {
 				sum.rounds + c.rounds, sum.operations + c.operations, sum.faults + c.faults, sum.chances + c.chances,
 				sum.violations + c.violations, sum.unjudged + c.unjudged,
 			}
-			line = append(line, fmt.Sprintf("%d of %d", c.violations, c.chances))
+			text := "–" // no round had time
+			if c.rounds > 0 {
+				text = fmt.Sprintf("%d of %d", c.violations, c.chances)
+			}
+			line = append(line, text)
 		}
 		rows += row(o.name, line...)
 	}
@@ -157,7 +161,7 @@ func TestAReportIsWritten(t *testing.T) {
 	require.NoError(t, r.write(path, time.Minute, 9))
 	cells, err := page.Read(path, "cells")
 	require.NoError(t, err)
-	require.Contains(t, cells, "| lock | 1 of 5 | 0 of 0 |")
+	require.Contains(t, cells, "| lock | 1 of 5 | – |")
 	all, err := page.Read(path, "verdict")
 	require.NoError(t, err)
 	require.Contains(t, all, "1 violations in 3 rounds: 9 operations")
