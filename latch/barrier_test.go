@@ -174,7 +174,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		a, b := r.arriving(t.Context()), other.arriving(t.Context())
 		r.waiting(1)
 		other.waiting(1)
-		require.NoError(t, e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), e))
 		closed := redistest.Done(t, b).err
 		require.ErrorIs(t, closed, ErrClosed)
 		require.ErrorIs(t, closed, ErrBroken)

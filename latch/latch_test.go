@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -235,7 +236,7 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 		all = append(all, r.awaiting(t.Context()))
 	}
 	r.waiting(10)
-	require.NoError(t, r.e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), r.e))
 	for _, done := range all {
 		require.ErrorIs(t, <-done, ErrClosed)
 	}

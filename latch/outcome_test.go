@@ -56,7 +56,7 @@ func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	_, err = r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrDeferred)
-	require.ErrorContains(t, r.e.Close(context.Background()), "count down 1")
+	require.ErrorContains(t, locking.Close(context.Background(), r.e), "count down 1")
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.Take())
 }
 

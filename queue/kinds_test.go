@@ -109,7 +109,7 @@ func TestKindsRefuseWhatCannotBeUsed(t *testing.T) {
 		require.ErrorIs(t, op(ended), context.Canceled, i)
 		require.ErrorIs(t, op(ended), cause, i)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for i, op := range kindsOf(e, "q") {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}

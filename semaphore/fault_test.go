@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -363,7 +364,7 @@ func TestTheSumStays(t *testing.T) {
 		through.deliver()
 		r.awaitFree(total - has.Load())
 	}
-	require.NoError(t, r.e.Close(context.Background()), "nothing is under way any more")
+	require.NoError(t, locking.Close(context.Background(), r.e), "nothing is under way any more")
 	through.deliver()
 	require.EqualValues(t, total-has.Load(), r.free())
 }

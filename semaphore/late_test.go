@@ -69,7 +69,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			}
 			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
-			defer e.Close(context.Background())
+			defer locking.Close(context.Background(), e)
 			key := redistest.Name(t)
 			r := &rig{New(e, key), t, raw, e}
 			r.set(10)
@@ -144,7 +144,7 @@ func TestSemaphoreLateCopyOfARefusedRequest(t *testing.T) {
 			}
 			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
-			defer e.Close(context.Background())
+			defer locking.Close(context.Background(), e)
 			r := &rig{New(e, redistest.Name(t)), t, raw, e}
 			r.set(2)
 			recorder.Take()

@@ -57,6 +57,6 @@ func TestSemaphoreObserverIsToldOfAReleaseThatWasGivenUp(t *testing.T) {
 	r.take(2)
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	require.ErrorIs(t, r.Release(t.Context(), 2), ErrDeferred)
-	require.ErrorContains(t, r.e.Close(context.Background()), "release 2")
+	require.ErrorContains(t, locking.Close(context.Background(), r.e), "release 2")
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 2"}, told.Take())
 }

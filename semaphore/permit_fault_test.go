@@ -382,7 +382,7 @@ func TestCloseNamesThePermitsThatAreHeld(t *testing.T) {
 	work := p.Context(t.Context())
 	closed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { closed <- e.Close(ctx) }() // ends with ctx
+	go func() { closed <- locking.Close(ctx, e) }() // ends with ctx
 	<-work.Done()
 	require.ErrorIs(t, context.Cause(work), ErrClosed)
 	require.ErrorIs(t, <-waits, ErrClosed)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -190,7 +191,7 @@ func TestTheSumOfPermitsStays(t *testing.T) {
 		require.NoError(t, p.Release(context.Background()))
 	}
 	r.awaitStands(total, 0)
-	require.NoError(t, r.e.Close(context.Background()), "nothing is under way any more")
+	require.NoError(t, locking.Close(context.Background(), r.e), "nothing is under way any more")
 	through.deliver()
 	r.stands(total, 0)
 }

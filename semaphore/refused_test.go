@@ -151,7 +151,7 @@ func recorded(t *testing.T) (r *rig, copies func()) {
 	recorder := learned(t, raw)
 	e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), e) })
 	recorder.Take()
 	return &rig{New(e, redistest.Name(t)), t, raw, e}, func() {
 		t.Helper()

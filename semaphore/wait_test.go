@@ -270,7 +270,7 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 		waits.Go(func() { assert.ErrorIs(t, s.Acquire(t.Context(), 1), ErrClosed) })
 	}
 	require.Eventually(t, func() bool { return s.h.waiting.Load() == 10 }, soon, time.Millisecond)
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	waits.Wait()
 	require.ErrorIs(t, s.TryAcquire(t.Context(), 1), ErrClosed)
 	require.ErrorIs(t, s.Release(t.Context(), 1), ErrClosed)
@@ -305,7 +305,7 @@ func TestWhatIsGrantedWhileTheClientClosesGoesBack(t *testing.T) {
 				go func() { done <- c.ask(r) }() // ends when the client closes
 			}
 			held.Await(t)
-			go func() { closed <- r.e.Close(context.Background()) }() // ends with those
+			go func() { closed <- locking.Close(context.Background(), r.e) }() // ends with those
 			<-r.e.Closing()
 			held.Release()
 			for range c.callers {
@@ -334,7 +334,7 @@ func TestClosingWakesThoseBehindTheHead(t *testing.T) {
 	r.do("PUBLISH", r.of.channel, "1")
 	held.Await(t)
 	closed := make(chan error, 1)
-	go func() { closed <- r.e.Close(context.Background()) }() // ends with the head
+	go func() { closed <- locking.Close(context.Background(), r.e) }() // ends with the head
 	for range cap(behind) {
 		require.ErrorIs(t, redistest.Done(t, behind), ErrClosed)
 	}

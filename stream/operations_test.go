@@ -94,7 +94,7 @@ func TestStreamRefusesWhatCannotBeUsed(t *testing.T) {
 		require.ErrorIs(t, op(ended), context.Canceled, i)
 		require.ErrorIs(t, op(ended), cause, i)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for i, op := range all {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}

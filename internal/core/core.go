@@ -34,7 +34,7 @@ type Core struct {
 
 	// What each call writes stands apart from what each call reads.
 	Tasks Tasks     // what Close waits for
-	Crew  crew.Crew // the goroutines of Spawn
+	crew  crew.Crew // the goroutines of Spawn
 }
 
 // New returns the core of a client, which asks the server nothing. Tests may do without a Redis client.
@@ -53,7 +53,7 @@ func New(client rueidis.Client, cfg Config) *Core {
 }
 
 // PublishSharded has scripts announce releases on sharded channels.
-func (c *Core) PublishSharded() { c.publish = "spublish" }
+func PublishSharded(c *Core) { c.publish = "spublish" }
 
 // Mono returns Now().Mono at half the price, for what looks at the clock in every call.
 func (c *Core) Mono() time.Duration { return time.Since(c.born) }
@@ -105,8 +105,15 @@ func (c *Core) Spawn(f func()) bool {
 	if !c.Begin() {
 		return false
 	}
-	c.Crew.Go(&c.Tasks, f)
+	c.crew.Go(&c.Tasks, f)
 	return true
+}
+
+// SpawnWithin runs f on a goroutine, for a caller that Close waits for, also when it has stopped others. So it
+// is not Spawn.
+func (c *Core) SpawnWithin(f func()) {
+	c.Tasks.Join()
+	c.crew.Go(&c.Tasks, f)
 }
 
 // Begin makes Close wait for a Tasks.Done, unless it has already stopped

@@ -39,16 +39,3 @@ func (c *Core) WhenClosing(f func()) {
 	}
 	c.wakes = append(c.wakes, f)
 }
-
-// Shut has Open fail, closes Closing, and runs what is to run then. Once is enough.
-func (c *Core) Shut() {
-	if c.shutting.Swap(true) {
-		return
-	}
-	close(c.closing)
-	c.wakesMu.Lock()
-	defer c.wakesMu.Unlock()
-	for _, f := range c.wakes {
-		f()
-	}
-}

@@ -44,14 +44,14 @@ func (t *Tasks) Run(f func()) {
 	}()
 }
 
-// Stop has no others begin, and is called once.
-func (t *Tasks) Stop() {
+// stop has no others begin, and is called once.
+func (t *Tasks) stop() {
 	t.ended = make(chan struct{}, 1) // seen by all who see that they were stopped
 	t.n.Add(stopped)
 }
 
-// Wait returns when there are none, once they were stopped.
-func (t *Tasks) Wait() {
+// wait returns when there are none, once they were stopped.
+func (t *Tasks) wait() {
 	for t.n.Load() != stopped {
 		<-t.ended
 	}

@@ -40,7 +40,7 @@ func Plain(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *lockin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
+		if err := locking.Close(context.Background(), e); err != nil {
 			t.Error(err)
 		}
 	})

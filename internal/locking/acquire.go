@@ -198,7 +198,7 @@ func (c *waiter) asHead(ctx context.Context, seat lease.Seat) (*Held, error) {
 // compete tries until the lock is won. The first try is on its own, since most
 // need no other.
 func (c *waiter) compete(ctx context.Context) (*Held, error) {
-	if !c.local.subscriber.Load().listens() && c.e.Hub.Subscribed(c.e.Channel(c.p.Channel())) { // the process is subscribed already
+	if !c.local.subscriber.Load().listens() && c.e.Subscribed(c.p.Channel()) { // the process is subscribed already
 		c.e.ListenIfStanding(ctx, &c.local.listener(c.p).Listener, c.channels())
 	}
 	if c.ask.Shared {

@@ -221,7 +221,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 
 // listening says whether our own release message will come back to us.
 func (h *Held) listening() (subscribed bool, before handover.Mark) {
-	return h.engine().Hub.Subscribed(h.engine().Channel(h.protocol().Channel())), h.local.courtesy.Mark()
+	return h.engine().Subscribed(h.protocol().Channel()), h.local.courtesy.Mark()
 }
 
 // unlockJoint gives back this process' level of a hold that others may have

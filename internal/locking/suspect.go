@@ -63,7 +63,7 @@ func (e *Engine) suspect(h *Held) {
 // holder returns the hold of this client that stands in the way, or nil. It looks at
 // all holds, which is cheap for once in a watchdog timeout.
 func (e *Engine) holder(is func(*Held) bool) (found *Held) {
-	e.Dog.Each(func(l *watchdog.Lease) {
+	e.EachLease(func(l *watchdog.Lease) {
 		if h, ok := lease.GrantOf(l).(*Held); ok && is(h) {
 			found = h
 		}
