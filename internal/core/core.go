@@ -33,7 +33,7 @@ type Core struct {
 	wakes    []func() // see WhenClosing
 
 	// What each call writes stands apart from what each call reads.
-	Tasks Tasks     // what Close waits for
+	Tasks Tasks     // what Close waits for: calls that are counted by Begin, until Done
 	crew  crew.Crew // the goroutines of Spawn
 }
 
@@ -99,10 +99,23 @@ func (c *Core) Open() error {
 	return nil
 }
 
+// Shared returns what all objects of one kind have in common, such as the
+// places.Places of what they share per name: the value that create returned
+// when key was asked for first. Keys are comparable, and of a type of the
+// object's own package. Values stay as long as the client, so there is none per
+// name.
+func (c *Core) Shared(key any, create func() any) any {
+	if there, ok := c.common.Load(key); ok {
+		return there
+	}
+	value, _ := c.common.LoadOrStore(key, create())
+	return value
+}
+
 // Spawn runs f on a goroutine that Close waits for, so f is bounded by itself. It
 // returns false, and f does not run, once Close has stopped waiting.
 func (c *Core) Spawn(f func()) bool {
-	if !c.Begin() {
+	if !c.Tasks.Begin() {
 		return false
 	}
 	c.crew.Go(&c.Tasks, f)
@@ -115,7 +128,3 @@ func (c *Core) SpawnWithin(f func()) {
 	c.Tasks.Join()
 	c.crew.Go(&c.Tasks, f)
 }
-
-// Begin makes Close wait for a Tasks.Done, unless it has already stopped
-// waiting.
-func (c *Core) Begin() bool { return c.Tasks.Begin() }

@@ -146,7 +146,7 @@ func (q *fairAcquire) wait(ctx context.Context) (*Held, error) {
 			}
 			continue
 		}
-		held, err := q.turn(ctx)
+		held, err := q.step(ctx)
 		if held != nil {
 			return held, nil
 		}
@@ -161,9 +161,9 @@ func (q *fairAcquire) wait(ctx context.Context) (*Held, error) {
 	}
 }
 
-// turn does what is to be done: takes what was granted, asks, or keeps the
+// step does what is to be done: takes what was granted, asks, or keeps the
 // places of the process.
-func (q *fairAcquire) turn(ctx context.Context) (*Held, error) {
+func (q *fairAcquire) step(ctx context.Context) (*Held, error) {
 	ask, held := q.line.asks(&q.w)
 	switch {
 	case held != nil:
@@ -451,7 +451,7 @@ func (e *Engine) giveBackUnseated(h *Held) {
 	// Not Spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
 	e.Tasks.Run(func() { // ends with the release, which has its own bound
-		_ = h.giveUp(context.Background()) // a failure is said again by its own cleanup task
+		_ = h.sendRelease(context.Background()) // a failure is said again by its own cleanup task
 		h.unclaim()
 	})
 }

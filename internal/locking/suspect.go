@@ -14,7 +14,7 @@ import (
 // looked for a hold in the way at that time.
 func (e *Engine) watch(l *local, after, looked time.Duration) {
 	time.AfterFunc(after, func() {
-		if !e.Begin() {
+		if !e.Tasks.Begin() {
 			return
 		}
 		defer e.Tasks.Done()

@@ -71,7 +71,7 @@ const Lateness = 250 * time.Millisecond
 // ErrDeferred without it. The call may have begun with a ctx that has ended. Once Close
 // has stopped waiting there is nothing to go on, and GoOn returns with release.
 func (s *Sender) GoOn(ctx context.Context, release func() error) error {
-	if ctx.Done() == nil || !s.Begin() {
+	if ctx.Done() == nil || !s.Tasks.Begin() {
 		return release()
 	}
 	defer s.Tasks.Done()

@@ -43,7 +43,7 @@ type Watch struct {
 // server that does not answer, or refuses for a passing reason, is borne for a
 // watchdog timeout; other errors end the wait at once.
 func (w *Waits) Watch(ctx context.Context, of Watch) error {
-	if w.Open() != nil || !w.Begin() {
+	if w.Open() != nil || !w.Tasks.Begin() {
 		return core.ErrClosed
 	}
 	defer w.Tasks.Done()
