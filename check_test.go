@@ -265,7 +265,7 @@ var checkedKinds = map[string]checked{
 			b := c.Barrier(name, 2)
 			done := make(chan error, 1)
 			go func() { done <- last(b.Await(u.ctx)) }()
-			u.do(last(b.Await(u.ctx)), <-done, last(b.Waiting(u.ctx)), last(b.Reset(u.ctx)))
+			u.do(last(b.Await(u.ctx)), <-done, last(b.Waiting(u.ctx)), last(b.Reset(u.ctx)), last(b.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
 	},

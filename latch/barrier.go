@@ -28,8 +28,9 @@ type Barrier struct {
 	bad     error                           // what every operation returns, if an argument cannot be used
 }
 
-// NewBarrier returns a handle. Programs outside of this module call
-// rueidisson.Client.Barrier.
+// NewBarrier returns a handle on the barrier of that name. Programs call client.Barrier(name,
+// parties), which returns the same. NewBarrier is for packages that take a [Client] and do not
+// import rueidisson.
 func NewBarrier(c Client, name string, parties int, opts ...BarrierOption) *Barrier {
 	e := c.Engine()
 	h := e.Shared(barriersKey{}, func() any {
@@ -128,6 +129,39 @@ func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 		return n == 1 || n == 2 && got.Replayed, err // of two sends, the first did it
 	})
 	return did, b.failed("reset", err)
+}
+
+// Delete deletes the barrier, and reports whether there was one. Await returns [ErrBroken] to its
+// waiters, and the next party that arrives makes a new barrier, of any number of parties. Members
+// of a [DoubleBarrier] stay members until they leave. A barrier also expires without Delete, 45 s
+// after its last generation.
+//
+// ctx ends the wait for the answer; the call may still take effect then.
+//
+// Cost: two script calls, one if there is none; two more each time that a generation ends meanwhile.
+// Errors: as [Barrier.Waiting]; [ErrOutcomeUnknown].
+// Source: ours, as RObject.delete.
+func (b *Barrier) Delete(ctx context.Context) (bool, error) {
+	for {
+		generation, _, err := b.look(ctx)
+		if err != nil || generation == "0" {
+			return false, b.failed("delete", err)
+		}
+		var did, next bool
+		did, err = send.Writing(b.h.e.Sender, ctx, func() (bool, error) {
+			got, err := b.h.e.Run(ctx, forgetScript, []string{b.of.key, b.of.waiting, b.of.opened}, append(b.h.args(b.of), generation))
+			if err != nil {
+				return false, err
+			}
+			n, err := got.AsInt64()
+			// Of two sends, the first may have deleted it. It has not if the generation opened.
+			next = n == 2 || n == 3 && !got.Replayed
+			return n == 1 || n != 2 && got.Replayed, err
+		})
+		if err != nil || !next {
+			return did, b.failed("delete", err)
+		}
+	}
 }
 
 // look returns the present generation, and how many parties wait.

@@ -148,6 +148,33 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.together(a, b)
 		waits(0)
 	},
+	"delete": func(t *testing.T, r *barrierRig) {
+		deletes := func(want bool) {
+			t.Helper()
+			did, err := r.Delete(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, did)
+			msg := r.Ask("EXISTS", r.of.key, r.of.waiting)
+			n, err := msg.AsInt64()
+			require.NoError(t, err)
+			require.Zero(t, n)
+		}
+		deletes(false)
+		other := r.beside()
+		a, b := r.arriving(t.Context()), other.arriving(t.Context())
+		r.waiting(1)
+		other.waiting(1)
+		deletes(true)
+		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
+		require.ErrorIs(t, redistest.Done(t, b).err, ErrBroken)
+		deletes(false)
+		a, b = r.arriving(t.Context()), other.arriving(t.Context()) // a new barrier
+		r.waiting(1)
+		other.waiting(1)
+		r.together(a, b)
+		deletes(true)
+		deletes(false)
+	},
 	"one whose lease ends breaks it": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)
@@ -283,6 +310,8 @@ func TestWhatABarrierCannotUseIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Waiting(none)
 	require.ErrorIs(t, err, ErrInvalidArgument)
+	_, err = r.Delete(none)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Reset(none)
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = NewBarrier(r.E, "", 3).Waiting(t.Context())
@@ -329,8 +358,11 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 		p.generation = at.generation
 		_, err = p.pass(t.Context())
 		require.NoError(t, err)
+		did, err = b.Delete(t.Context())
+		require.NoError(t, err)
+		require.True(t, did)
 		calls := rec.Take()
-		require.Equal(t, []string{"arrive.lua", "leave.lua", "watch.lua", "arrive.lua", "waiting.lua", "reset.lua", "arrive.lua", "pass.lua"}, redistest.ScriptNames(calls))
+		require.Equal(t, []string{"arrive.lua", "leave.lua", "watch.lua", "arrive.lua", "waiting.lua", "reset.lua", "arrive.lua", "pass.lua", "waiting.lua", "forget.lua"}, redistest.ScriptNames(calls))
 		for _, c := range calls {
 			c.Check(t)
 			assert.Equal(t, []string{name, keys.BarrierWaiting(name), keys.BarrierOpened(name)}, c.Keys[:3])
@@ -494,6 +526,43 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		require.Equal(t, answer{}, redistest.Done(t, reset))
 		held.Release()
 	})
+	for opens, want := range map[bool]string{true: "its generation has opened", false: "the next barrier is left alone"} {
+		t.Run("to a delete, and "+want, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
+			other := barrierOn(t, r.Raw, r.of.key, 2)
+			a := other.arriving(t.Context())
+			other.waiting(1)
+			deleted := make(chan error, 1)
+			begin := func() {
+				go func() { // ends with the answer
+					did, err := r.Delete(context.Background())
+					if err == nil && !did {
+						err = assert.AnError
+					}
+					deleted <- err
+				}()
+			}
+			if opens { // the request did not arrive: the one that is sent again finds another generation
+				held := proxy.HoldRequest(r.sent(forgetScript))
+				begin()
+				held.Await(t)
+				other.together(a)
+				require.NoError(t, redistest.Done(t, deleted))
+				held.Release()
+				return
+			}
+			lost := proxy.DropReply(r.sent(forgetScript), 1, redistest.Silent())
+			begin()
+			lost.Await(t)
+			require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
+			b := other.arriving(t.Context())
+			other.waiting(1)
+			require.NoError(t, redistest.Done(t, deleted))
+			redistest.Waits(t, b)
+			proxy.Restore()
+		})
+	}
 	t.Run("to an arrival that is sent again after another one", func(t *testing.T) {
 		t.Parallel()
 		r, proxy := faultyBarrier(t, 3, enginetest.ShortSends)

@@ -23,6 +23,7 @@ var (
 	watchScript       = scripts.Must(lua, "lua/watch.lua")
 	waitingScript     = scripts.Must(lua, "lua/waiting.lua")
 	resetScript       = scripts.Must(lua, "lua/reset.lua")
+	forgetScript      = scripts.Must(lua, "lua/forget.lua")
 	keepScript        = scripts.Must(lua, "lua/keep.lua")
 	departScript      = scripts.Must(lua, "lua/depart.lua")
 	insideScript      = scripts.Must(lua, "lua/inside.lua")

@@ -23,7 +23,7 @@ var sends = map[string]string{
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := enginetest.Recorded(t)
-	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua", "waiting.lua", "reset.lua", "pass.lua", "depart.lua", "inside.lua"} // barrier_test.go
+	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua", "waiting.lua", "reset.lua", "forget.lua", "pass.lua", "depart.lua", "inside.lua"} // barrier_test.go
 	for _, name := range []string{"ready", "all shards"} {
 		l := New(e, name)
 		lane := keys.Lane(name, e.ClientID) + ":0"

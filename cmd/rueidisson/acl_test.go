@@ -51,5 +51,5 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "cluster|slots", said["object"], "that is rueidis, which asks whether this is a cluster")
 	}
-	assert.Equal(t, said{0, "orders:api  5/s burst 5\n", ""}, run("limit", "list"), "what others have is passed over")
+	assert.Equal(t, said{0, "orders:api  5/s burst 5\n", ""}, run("limit", "ls"), "what others have is passed over")
 }

@@ -18,7 +18,7 @@ again: all of a generation pass, or none. Redisson has no such object.
 
 Exit codes of all:
   0    done
-  1    reset: nobody waited
+  1    reset: nobody waited; info, rm: there is no such barrier
   64   the command line cannot be understood, or others wait there for another number of
        parties
   69   the server cannot be reached, or refuses; NAME is something else
@@ -38,7 +38,7 @@ func (t *tool) barrierCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after barrier") },
 	}
-	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand(), t.objectListCommand(barrierObjects))
+	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand(), t.objectListCommand(barrierObjects), t.objectRemoveCommand(barrierObjects, barrierHandle))
 	return cmd
 }
 
@@ -121,8 +121,13 @@ func (t *tool) awaitBarrier(ctx context.Context, b *latch.Barrier) error {
 }
 
 const barrierInfoLong = `info prints how many parties wait at NAME. One that died counts until its lease ends.
+A barrier exists from its first arrival until 45 seconds after its last generation.
 
-With --json: {"name", "waiting"}.`
+With --json: {"name", "waiting"}, or {"name", "found":false}.
+
+Exit codes:
+  1    there is no such barrier
+  see "rueidisson barrier --help" for the others`
 
 func (t *tool) barrierInfoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -134,6 +139,9 @@ func (t *tool) barrierInfoCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.withBarrier(args[0], 1, func(b *latch.Barrier) error {
 				n, err := b.Waiting(cmd.Context())
+				if err == nil && n == 0 {
+					err = t.absentUnless(cmd.Context(), args[0], args[0])
+				}
 				if err != nil {
 					return err
 				}

@@ -85,7 +85,7 @@ var namedBy = map[string]named{
 	"barrier ls":    {nothing: true},
 	"stream ls":     {nothing: true},
 	"limit":         {types: []string{"string", "hash"}},
-	"limit list":    {nothing: true},
+	"limit ls":      {nothing: true},
 	"sem":           {types: []string{"string"}},
 	"permit":        {types: []string{"string"}},
 	"latch":         {types: []string{"string"}},

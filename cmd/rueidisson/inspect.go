@@ -33,7 +33,8 @@ Every other object is known by its keys, too:
   map                a hash that is nothing else's; "ttl map" one whose entries have
                      times to live, "cache" one with the keys of an RMapCache, and the
                      size and bytes that it is bounded to; how many changes are still
-                     to be written to a store, or were refused by it
+                     to be written to a store, or were refused by it; of announced
+                     near caches see "rueidisson map info --help"
   sharded map        its shards, their entries; it remains as long as the shard that
                      stays longest
   list multimap,     their keys and values, with those that have ended and were not
@@ -56,7 +57,7 @@ last token that was given), "leader" (of election: {"value", "fence"}, with
 "base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
 is left out, as is "kind" without any key. Of what is no lock: {"name", "kind", "held",
 "remaining_ms"} and what it has of "entries", "max_size", "max_bytes", "bytes",
-"unwritten", "refused", "shards", "keys", "values", "ending", "count", "available",
+"unwritten", "refused", "announced_caches", "announced_changes", "shards", "keys", "values", "ending", "count", "available",
 "permits" (how many are held), "owners", "parties", "waiting", "inside", "generation",
 "rate", "paused", "interval_ms", "per_client", "capacity", "delayed", "due_ms",
 "ready", "due", "behind", "leased", "dead", "groups": [{"group", "consumers",

@@ -20,9 +20,11 @@ type mapFound struct {
 	Entries     int64            `json:"entries"`
 	MaxSize     int64            `json:"max_size,omitempty"`
 	MaxBytes    int64            `json:"max_bytes,omitempty"`
-	Bytes       int64            `json:"bytes,omitempty"`     // as counted for that
-	Unwritten   int64            `json:"unwritten,omitempty"` // changes that are still to be written to a store
-	Refused     int64            `json:"refused,omitempty"`   // changes that the store has refused
+	Bytes       int64            `json:"bytes,omitempty"`             // as counted for that
+	Unwritten   int64            `json:"unwritten,omitempty"`         // changes that are still to be written to a store
+	Refused     int64            `json:"refused,omitempty"`           // changes that the store has refused
+	Caches      int64            `json:"announced_caches,omitempty"`  // near caches that hear of changes from the writers
+	Changes     int64            `json:"announced_changes,omitempty"` // that are noted for near caches that were away
 	Guards      map[string]int64 `json:"guards,omitempty"`
 	RemainingMS int64            `json:"remaining_ms"`
 }
@@ -92,13 +94,29 @@ func (l *look) asMap(ctx context.Context, h *hashRead, kind string) (*mapFound, 
 		return m, nil
 	}
 	b := l.redis.B()
-	n, err := l.numbers(ctx, b.Xlen().Key(companion(l.name, "rueidisson_writes")).Build(), b.Xlen().Key(companion(l.name, "rueidisson_dead")).Build())
+	n, err := l.numbers(ctx, b.Xlen().Key(companion(l.name, "rueidisson_writes")).Build(), b.Xlen().Key(companion(l.name, "rueidisson_dead")).Build(),
+		b.Zcard().Key(prefixed("redisson__cache_updates_log", l.name)).Build())
 	if err != nil {
 		return nil, err
 	}
-	m.Unwritten, m.Refused = n[0], n[1]
+	m.Unwritten, m.Refused, m.Changes = n[0], n[1], n[2]
+	m.Caches = l.subscriptions(ctx, companion(l.name, "topic"))
 	m.Guards, err = l.guards(ctx)
 	return m, err
+}
+
+// subscriptions returns how many connections listen to a channel, on all servers, 0 if one does not say so. Where channels
+// are sharded each server knows those of its own.
+func (l *look) subscriptions(ctx context.Context, channel string) (sum int64) {
+	for _, node := range l.redis.Nodes() {
+		b := node.B()
+		for _, cmd := range []rueidis.Completed{b.PubsubNumsub().Channel(channel).Build(), b.PubsubShardnumsub().Channel(channel).Build()} {
+			if of, err := node.Do(ctx, cmd).AsIntMap(); err == nil { // ACLs and servers before Redis 7 may refuse one of them
+				sum += of[channel]
+			}
+		}
+	}
+	return sum
 }
 
 // timed reports whether one of the entries of the page has a time to live of its own. A server before Redis 7.4 has no such entries.
@@ -134,6 +152,12 @@ func (m *mapFound) print(w io.Writer) {
 	}
 	if m.Refused > 0 {
 		fmt.Fprintf(w, "refused\t%d\n", m.Refused)
+	}
+	if m.Caches > 0 {
+		fmt.Fprintf(w, "announced caches\t%d\n", m.Caches)
+	}
+	if m.Changes > 0 {
+		fmt.Fprintf(w, "announced changes\t%d\n", m.Changes)
 	}
 	printGuards(w, m.Guards)
 	fmt.Fprint(w, ended(m.RemainingMS))

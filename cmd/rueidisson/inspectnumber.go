@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/bucket"
@@ -57,6 +58,22 @@ func (l *look) text(ctx context.Context) (finding, error) {
 	return l.kindOfNumber(ctx, n)
 }
 
+// valueOfLimiter is the key in which Redisson's rate limiter counts what is left, of all clients or of one.
+var valueOfLimiter = regexp.MustCompile(`^(.*\{.*):value(?::[0-9a-f-]{36})?$`)
+
+// limitersOfValue returns the names of the limiters whose number may have this key, none if it is no such key.
+func limitersOfValue(key string) []string {
+	match := valueOfLimiter.FindStringSubmatch(key)
+	if match == nil {
+		return nil
+	}
+	name := match[1]
+	if inner := strings.TrimSuffix(strings.TrimPrefix(name, "{"), "}"); "{"+inner+"}" == name && !strings.Contains(inner, "{") {
+		return []string{name, inner} // a name without braces has them in its other keys
+	}
+	return []string{name}
+}
+
 // limiterFound describes a rate limiter of this library.
 type limiterFound struct {
 	Name        string   `json:"name"`
@@ -77,6 +94,12 @@ func (r *limiterFound) print(w io.Writer) {
 // kindOfNumber finds out the kind of a number from the other keys of the name.
 func (l *look) kindOfNumber(ctx context.Context, n int64) (finding, error) {
 	b := l.redis.B()
+	for _, limiter := range limitersOfValue(l.name) {
+		// A key of another type there is no limiter's.
+		if is, err := l.redis.Do(ctx, b.Hexists().Key(limiter).Field("interval").Build()).AsBool(); err == nil && is {
+			return l.other(ctx, "string")
+		}
+	}
 	got, err := l.numbers(ctx,
 		b.Pttl().Key(l.name).Build(),
 		b.Zcard().Key(companion(l.name, "timeout")).Build(),

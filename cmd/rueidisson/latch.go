@@ -19,9 +19,13 @@ const latchLong = `latch works with countdown latches: a count under NAME, which
 too (RCountDownLatch). Some count it down, and others wait until nothing is left.
 A latch that was never armed is open.
 
+A NAME is refused while it is a semaphore whose permits this library has set, or whose
+permits have ids and are held. One that Java has set is a number like a latch's, and
+nothing tells them apart: "latch down" takes a permit of it.
+
 Exit codes of all:
   0    done
-  1    set: armed already; rm: it was not armed
+  1    set: armed already; info, rm: it is not armed
   64   the command line cannot be understood, or NAME cannot be used
   69   the server cannot be reached, or refuses; NAME is something else
   75   not in time`
@@ -45,8 +49,13 @@ func (t *tool) latchCommand() *cobra.Command {
 }
 
 // withLatch runs do on the latch.
-func (t *tool) withLatch(name string, do func(*latch.Latch) error) error {
-	return t.withClient(func(c *rueidisson.Client) error { return do(c.Latch(name)) })
+func (t *tool) withLatch(ctx context.Context, name string, do func(*latch.Latch) error) error {
+	return t.withClient(func(c *rueidisson.Client) error {
+		if err := t.refuseOther(ctx, name, "semaphore", "permit semaphore"); err != nil {
+			return err
+		}
+		return do(c.Latch(name))
+	})
 }
 
 const latchSetLong = `set arms the latch with N count downs, unless it is armed already. Parties that have
@@ -76,7 +85,7 @@ func (t *tool) latchSetCommand() *cobra.Command {
 		if cmd.Flags().Changed("ttl") {
 			opts = append(opts, latch.WithTTL(ttl))
 		}
-		return t.withLatch(args[0], func(of *latch.Latch) error { return t.armLatch(cmd.Context(), of, n, opts) })
+		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error { return t.armLatch(cmd.Context(), of, n, opts) })
 	}
 	return cmd
 }
@@ -143,7 +152,7 @@ func (t *tool) latchDownCommand() *cobra.Command {
 		if once && n > 1 {
 			return usage("a party counts once, not %d times", n)
 		}
-		return t.withLatch(args[0], func(of *latch.Latch) (err error) {
+		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) (err error) {
 			left := int64(1)
 			switch {
 			case once:
@@ -202,7 +211,7 @@ func (t *tool) latchAwaitCommand() *cobra.Command {
 		if w.wait < 0 {
 			return usage("--wait %v is negative", w.wait)
 		}
-		return t.withLatch(args[0], func(of *latch.Latch) error {
+		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error {
 			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return t.awaitLatch(ctx, of, w) })
 		})
 	}
@@ -358,14 +367,19 @@ func (t *tool) latchRemoveCommand() *cobra.Command {
 		Example: "  rueidisson latch rm ready",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLatch(args[0], func(of *latch.Latch) error { return t.tellRemoved(cmd.Context(), of) })
+			return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error { return t.tellRemoved(cmd.Context(), of) })
 		},
 	}
 }
 
-const latchInfoLong = `info prints what is left to count down: 0 if the latch is open.
+const latchInfoLong = `info prints what is left to count down. It ends with 1 if the latch is not armed, and so
+open: in Redis one that has opened is as one that never was.
 
-With --json: {"name", "count"}.`
+With --json: {"name", "count"}, or {"name", "found":false}.
+
+Exit codes:
+  1    it is not armed
+  see "rueidisson latch --help" for the others`
 
 func (t *tool) latchInfoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -375,8 +389,11 @@ func (t *tool) latchInfoCommand() *cobra.Command {
 		Example: "  rueidisson latch info ready --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLatch(args[0], func(of *latch.Latch) error {
+			return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error {
 				left, err := of.Count(cmd.Context())
+				if err == nil && left == 0 {
+					err = t.absent(absentTold{Name: args[0]}, nil)
+				}
 				if err != nil {
 					return err
 				}

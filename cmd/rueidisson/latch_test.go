@@ -43,7 +43,7 @@ func TestLatch(t *testing.T) {
 		args, out string
 		code      int
 	}{
-		{"info a", "0\n", 0},
+		{"info a", "", exitRefused},
 		{"await a", "0\n", 0},
 		{"down a", "0\n", 0},
 		{"set a 5", "5\n", 0},

@@ -22,7 +22,7 @@ an address: each key has the whole rate for itself. A key that a program gives a
 rate of its own (WithRule) is counted by the stored one here.
 
 A rate that is per client is counted in each process by itself: it can be set,
-shown, paused and deleted from here, and nothing can be seen or taken.
+shown, paused and removed from here, and nothing can be seen or taken.
 
 With --redisson NAME is an RRateLimiter of Redisson's, shared with Java. It is a
 log of what was granted. With a rate of N/D, never more than N are granted in any D.
@@ -60,7 +60,7 @@ func (t *tool) limitCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's: for "+ofRedissonText)
 	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),
 		t.limitWatchCommand(), t.limitResetCommand(), t.limitBlockCommand(), t.limitPauseCommand(),
-		t.limitResumeCommand(), t.limitDeleteCommand(), t.limitListCommand(), t.limitTopCommand())
+		t.limitResumeCommand(), t.limitRemoveCommand(), t.limitListCommand(), t.limitTopCommand())
 	letSwitchesStandFirst(cmd, limitSwitches)
 	return cmd
 }

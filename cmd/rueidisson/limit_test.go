@@ -19,7 +19,7 @@ import (
 // limitCommands are all of them, with what else they need.
 var limitCommands = map[string]string{
 	"set": "--rate 5/s", "show": "", "take": "", "peek": "", "watch": "--for 1ms", "reset": "",
-	"block": "--for 1m", "pause": "", "resume": "", "delete": "",
+	"block": "--for 1m", "pause": "", "resume": "", "rm": "",
 	"top": "",
 }
 
@@ -51,7 +51,7 @@ func (o onLimits) says(args string) string {
 
 func TestHelpOfLimit(t *testing.T) {
 	t.Parallel()
-	files := map[string][]string{"limit": {"limit", "--help"}, "limit-list": {"limit", "list", "--help"}}
+	files := map[string][]string{"limit": {"limit", "--help"}, "limit-ls": {"limit", "ls", "--help"}}
 	for command := range limitCommands {
 		files["limit-"+command] = []string{"limit", command, "--help"}
 	}
@@ -144,9 +144,9 @@ func TestLimitOfAllAndOfNothing(t *testing.T) {
 	assert.Contains(t, o.says("show mails --json"), `"admits":[]`)
 	assert.Equal(t, said{0, "", ""}, o.run("top mails"))
 	o.says("take mails 1000000 --key user:42")
-	assert.Contains(t, o.says("list"), "mails  unlimited\n")
+	assert.Contains(t, o.says("ls"), "mails  unlimited\n")
 	assert.Contains(t, o.says("set own --rate unlimited --per-client"), "own: unlimited per client\n")
-	assert.Contains(t, o.says("list"), "own    unlimited per client\n")
+	assert.Contains(t, o.says("ls"), "own    unlimited per client\n")
 
 	for _, rate := range []string{"0/s", "0/s --burst 3"} {
 		assert.Contains(t, o.says("set mails --rate "+rate), "\nnothing\n")
@@ -242,21 +242,21 @@ func TestLimitPauseAndResume(t *testing.T) {
 	assert.Equal(t, `{"name":"mails","paused":false}`+"\n", o.says("resume mails --json"))
 }
 
-func TestLimitDelete(t *testing.T) {
+func TestLimitRemove(t *testing.T) {
 	o := newLimits(t)
-	assert.Equal(t, "mails: no rate was set\n", o.says("delete mails"))
+	assert.Equal(t, said{code: exitRefused, out: "mails: there was none\n"}, o.run("rm mails"))
 	o.says("set mails --rate 5/h")
-	assert.Equal(t, "mails: deleted\n", o.says("delete mails"))
+	assert.Equal(t, "mails: removed\n", o.says("rm mails"))
 	assert.Equal(t, exitNoRate, o.run("show mails").code)
-	assert.Equal(t, `{"name":"mails","deleted":false}`+"\n", o.says("delete mails --json"))
+	assert.Equal(t, said{code: exitRefused, out: `{"name":"mails","removed":false}` + "\n"}, o.run("rm mails --json"))
 	o.says("set mails --rate 5/h")
-	assert.Equal(t, `{"name":"mails","deleted":true}`+"\n", o.says("delete mails --json"))
+	assert.Equal(t, `{"name":"mails","removed":true}`+"\n", o.says("rm mails --json"))
 }
 
 func TestALimitWithoutARateIs78(t *testing.T) {
 	o := newLimits(t)
 	for command, more := range limitCommands {
-		if command == "set" || command == "delete" {
+		if command == "set" || command == "rm" {
 			continue
 		}
 		got := o.run(command + " nosuch " + more)
@@ -282,7 +282,7 @@ func TestALimitThatIsPerClientCannotBeTakenFromHere(t *testing.T) {
 	assert.Contains(t, o.says("show mails"), " per client, paused\n")
 	o.says("resume mails")
 	assert.NotContains(t, o.says("show mails"), "paused")
-	o.says("delete mails")
+	o.says("rm mails")
 }
 
 func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
@@ -332,8 +332,8 @@ func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
 		"block --for 1s":                            "one NAME",
 		"pause":                                     "one NAME",
 		"resume":                                    "one NAME",
-		"delete":                                    "one NAME",
-		"delete x --key u":                          "unknown flag",
+		"rm":                                        "one NAME",
+		"rm x --key u":                              "unknown flag",
 		"take x --redis http://x":                   "scheme",
 		"set x --rate 5/s --burst 5 --per-client=no": "per-client",
 	} {
@@ -363,7 +363,7 @@ func TestFlagsOfLimitStandAnywhere(t *testing.T) {
 		got := runHere(t, nil, strings.Fields(strings.ReplaceAll(args, "URL", o.URL()))...)
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
 		assert.True(t, strings.HasPrefix(got.out, "x: 5/h burst 5 per client\n"), "%s: %s", args, got.out)
-		o.says("delete x")
+		o.says("rm x")
 	}
 	o.says("set x --rate 5/h")
 	for left, args := range []string{"--json limit take x 1 --wait 0", "limit --wait 1s take x --json", "--key take limit take x --json"} {
@@ -426,7 +426,7 @@ func TestLimitSharesItsBucketsWithPrograms(t *testing.T) {
 	ok, err = l.For("user:42").Allow(t.Context())
 	require.NoError(t, err)
 	assert.True(t, ok)
-	require.Zero(t, runHere(t, env, "limit", "delete", name).code)
+	require.Zero(t, runHere(t, env, "limit", "rm", name).code)
 	_, err = l.Rate(t.Context())
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
 }

@@ -158,37 +158,25 @@ func (t *tool) setPaused(ctx context.Context, l buckets, paused bool) error {
 	}{l.Name(), paused}, "%s: %s\n", l.Name(), word)
 }
 
-const limitDeleteLong = `delete forgets the rate of NAME, and with it what was taken. Programs that ask for
-tokens get an error from then on, "no rate was set", and not a refusal.
+const limitRemoveLong = `rm forgets the rate of NAME, and with it what was taken. Programs that ask for tokens
+get an error from then on, "no rate was set", and not a refusal.
 
-With --json: {"name", "deleted"}, where deleted says whether there was one. The
-exit code is 0 in both cases.`
+With --json: {"name", "removed"}.
 
-func (t *tool) limitDeleteCommand() *cobra.Command {
+Exit codes:
+  1    no rate was set
+  see "rueidisson limit --help" for the others`
+
+func (t *tool) limitRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete NAME",
+		Use:   "rm NAME",
 		Short: "Forget the rate of a limiter",
-		Long:  limitDeleteLong,
-		Example: `  rueidisson limit delete mails
-  rueidisson limit delete mails --json`,
+		Long:  limitRemoveLong,
+		Example: `  rueidisson limit rm mails
+  rueidisson limit rm mails --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLimiter(args[0], func(l limiter) error { return t.limitDelete(cmd.Context(), l) })
+			return t.withLimiter(args[0], func(l limiter) error { return t.tellRemoved(cmd.Context(), l) })
 		},
 	}
-}
-
-func (t *tool) limitDelete(ctx context.Context, l limiter) error {
-	there, err := l.Delete(ctx)
-	if err != nil {
-		return err
-	}
-	word := "no rate was set"
-	if there {
-		word = "deleted"
-	}
-	return t.tellDone(struct {
-		Name    string `json:"name"`
-		Deleted bool   `json:"deleted"`
-	}{l.Name(), there}, "%s: %s\n", l.Name(), word)
 }

@@ -128,7 +128,7 @@ func (l redissonLog) bucket(*bucketFlag) source { return l.Limiter }
 
 // ofRedisson are the commands that Redisson's limiters have.
 var (
-	ofRedisson     = []string{"set", "show", "take", "peek", "watch", "delete"}
+	ofRedisson     = []string{"set", "show", "take", "peek", "watch", "rm"}
 	ofRedissonText = strings.Join(ofRedisson, ", ")
 )
 

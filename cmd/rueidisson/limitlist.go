@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
-const limitListLong = `list shows the limiters whose rate is stored, one a line, by name: all of them, or
+const limitListLong = `ls shows the limiters whose rate is stored, one a line, by name: all of them, or
 those whose names match PATTERN (*, ? and [abc] as in a shell; quote it).
 
 It looks through the keys of Redis, of all masters of a cluster, by SCAN, and says
@@ -27,11 +27,11 @@ used it for that time; to be listed is no use)}. The exit code is 0 also if ther
 func (t *tool) limitListCommand() *cobra.Command {
 	s := &scanning{tool: t}
 	cmd := &cobra.Command{
-		Use:   "list [PATTERN]",
+		Use:   "ls [PATTERN]",
 		Short: "Show the limiters whose rate is stored",
 		Long:  limitListLong,
-		Example: `  rueidisson limit list
-  rueidisson limit list 'tenant:*' --json`,
+		Example: `  rueidisson limit ls
+  rueidisson limit ls 'tenant:*' --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("one PATTERN at the most, not %d: quote it", len(args))

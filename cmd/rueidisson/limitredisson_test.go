@@ -39,10 +39,10 @@ func TestLimitOfRedissonOnALogThatProgramsUse(t *testing.T) {
 	assert.False(t, ok)
 	require.NoError(t, l.Release(t.Context(), 5))
 	assert.Equal(t, said{out: "granted, 4 of 5 left\n"}, on("take NAME"))
-	assert.Equal(t, said{out: name + ": deleted\n"}, on("delete NAME"))
+	assert.Equal(t, said{out: name + ": removed\n"}, on("rm NAME"))
 	_, err = l.Rate(t.Context())
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
-	assert.Equal(t, said{out: name + ": no rate was set\n"}, on("delete NAME"))
+	assert.Equal(t, said{exitRefused, name + ": there was none\n", ""}, on("rm NAME"))
 }
 
 func TestLimitOfRedisson(t *testing.T) {
@@ -113,7 +113,7 @@ func TestLimitTakeOfRedissonWaits(t *testing.T) {
 func TestWhatLimitsOfRedissonDoNotHaveIs64(t *testing.T) {
 	o := newLimits(t)
 	o.says("set x --redisson --rate 5/s")
-	const goesWith = "--redisson goes with set, show, take, peek, watch, delete"
+	const goesWith = "--redisson goes with set, show, take, peek, watch, rm"
 	for args, says := range map[string]string{
 		"reset x --redisson":                           "has no reset: " + goesWith,
 		"--redisson block x --for 1m":                  "has no block: " + goesWith,

@@ -66,12 +66,12 @@ func TestLimitList(t *testing.T) {
 	}
 	require.NoError(t, redis.Do(t.Context(), redis.B().Hset().Key(name+":h").FieldValue().FieldValue("rate", "5").Build()).Error())
 
-	assert.Equal(t, said{0, name + ":a  1/h burst 1, paused\n" + name + ":b  5/s burst 10\n" + name + ":c  1/h burst 1 per client\n", ""}, o.run("list", name+"*"))
-	assert.Equal(t, said{0, name + ":b  5/s burst 10\n", ""}, o.run("list", name+":[b]"))
-	assert.Equal(t, said{0, "", ""}, o.run("list", name+":nothing"))
+	assert.Equal(t, said{0, name + ":a  1/h burst 1, paused\n" + name + ":b  5/s burst 10\n" + name + ":c  1/h burst 1 per client\n", ""}, o.run("ls", name+"*"))
+	assert.Equal(t, said{0, name + ":b  5/s burst 10\n", ""}, o.run("ls", name+":[b]"))
+	assert.Equal(t, said{0, "", ""}, o.run("ls", name+":nothing"))
 	assert.Equal(t, said{0, `{"name":"` + name + `:a","paused":true,"rate":{"text":"1/h burst 1","n":1,"per_ns":3600000000000,"burst":1,"per_client":false}}` + "\n", ""},
-		o.run("list", name+":a", "--json"))
-	assert.Contains(t, o.run("list").out, name+":b")
+		o.run("ls", name+":a", "--json"))
+	assert.Contains(t, o.run("ls").out, name+":b")
 }
 
 func TestLimitTop(t *testing.T) {
@@ -149,7 +149,7 @@ func TestLimitListAndTopLookAtAllMasters(t *testing.T) {
 	for i := range int64(20) {
 		o.charge(l, fmt.Sprintf("user:%02d", i), 20-i)
 	}
-	got := o.run("list")
+	got := o.run("ls")
 	require.Zero(t, got.code, got.errors)
 	var names []string
 	for line := range strings.Lines(got.out) {
@@ -176,7 +176,7 @@ func TestLimitListAndTopTellTheirBound(t *testing.T) {
 		o.charge(l, fmt.Sprint("user:", i), 1)
 	}
 	const more = "there are more keys than the 10 that were looked at: --scan N looks at more"
-	for _, command := range []string{"list", "top api"} {
+	for _, command := range []string{"ls", "top api"} {
 		got := o.run(append(strings.Fields(command), "--scan", "10")...)
 		assert.Zero(t, got.code)
 		assert.Equal(t, more+"\n", got.errors)
@@ -194,9 +194,9 @@ func TestLimitListAndTopThatCannotBe(t *testing.T) {
 	name := redistest.Name(t)
 	o.rated(name, ratelimiter.PerHour(1).PerClient())
 	for args, code := range map[string]int{
-		"list a b": exitUsage, "list --scan 0": exitUsage, "list --redisson": exitUsage, "list --key k": exitUsage,
+		"ls a b": exitUsage, "ls --scan 0": exitUsage, "ls --redisson": exitUsage, "ls --key k": exitUsage,
 		"top": exitUsage, "top a b": exitUsage, "top a 0": exitUsage, "top a 1 2": exitUsage, "top --scan -1 a": exitUsage,
-		"top " + name + ":none": exitNoRate, "top " + name: exitNoRate, "--redis redis://127.0.0.1:1 list": exitUnavailable,
+		"top " + name + ":none": exitNoRate, "top " + name: exitNoRate, "--redis redis://127.0.0.1:1 ls": exitUnavailable,
 	} {
 		got := o.run(strings.Fields(args)...)
 		assert.Equal(t, code, got.code, "%s: %s", args, got.errors)

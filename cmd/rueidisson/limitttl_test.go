@@ -18,11 +18,11 @@ func TestARateThatIsForgotten(t *testing.T) {
 	assert.Contains(t, o.says("set mails --rate 5/s --if-absent --ttl 24h"), " was stored already\n"+admits+forgotten)
 	assert.Contains(t, o.says("peek mails"), "forgotten  720h0m0s after its last use\n")
 	assert.Contains(t, o.says("peek mails --key u --json"), `"keep_alive_ms":2592000000}`)
-	assert.Equal(t, "mails  5/s burst 5, forgotten 720h0m0s after its last use\n", o.says("list"))
-	assert.Contains(t, o.says("list --json"), `,"keep_alive_ms":2592000000}`)
+	assert.Equal(t, "mails  5/s burst 5, forgotten 720h0m0s after its last use\n", o.says("ls"))
+	assert.Contains(t, o.says("ls --json"), `,"keep_alive_ms":2592000000}`)
 	assert.Contains(t, o.says("set mails --rate 6/s"), forgotten, "another rate leaves it, too")
 	o.says("pause mails")
-	assert.Equal(t, "mails  6/s burst 6, paused, forgotten 720h0m0s after its last use\n", o.says("list"))
+	assert.Equal(t, "mails  6/s burst 6, paused, forgotten 720h0m0s after its last use\n", o.says("ls"))
 	o.Forward(721 * time.Hour)
 	o.says("show mails")
 	o.says("resume mails")
@@ -30,7 +30,7 @@ func TestARateThatIsForgotten(t *testing.T) {
 	assert.Equal(t, exitNoRate, o.run("show mails").code)
 	assert.Contains(t, o.says("set mails --rate 5/s --if-absent --ttl 24h"), "forgotten 24h0m0s")
 	assert.NotContains(t, o.says("set mails --rate 5/s --ttl 0"), "forgotten")
-	assert.NotContains(t, o.says("peek mails")+o.says("list")+o.says("list --json")+o.says("show mails --json"), "keep_alive")
+	assert.NotContains(t, o.says("peek mails")+o.says("ls")+o.says("ls --json")+o.says("show mails --json"), "keep_alive")
 	for args, says := range map[string]string{
 		"set x --rate 5/s --ttl 1s":            "from 10s",
 		"set x --rate 5/s --ttl -1s":           "from 10s",

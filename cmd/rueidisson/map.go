@@ -15,7 +15,7 @@ import (
 )
 
 const mapLong = `map works with the maps that a fleet shares, Java too (RMap; with --cache RMapCache,
-with --native RMapCacheNative).
+with --native RMapCacheNative), and Go's own sharded maps (--sharded).
 
 Keys and values are written by a codec. All clients of a map have to use the same
 one. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json,
@@ -28,7 +28,7 @@ unless --force is given.
 
 Exit codes of all:
   0    done
-  1    there is no such entry; redrive and purge: none was there for it
+  1    there is no such entry, or no such map; redrive and purge: none was there for it
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else; what is
        there cannot be decoded`
@@ -51,7 +51,8 @@ func (t *tool) mapCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
 	cmd.PersistentFlags().BoolVar(&m.cache, "cache", false, "the map is an RMapCache: entries may have an end and an idle time")
 	cmd.PersistentFlags().BoolVar(&m.native, "native", false, "the map is an RMapCacheNative: entries may have an end")
-	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand(), m.watchCommand(),
+	cmd.PersistentFlags().BoolVar(&m.sharded, "sharded", false, "the map has many hashes, over the slots of a cluster")
+	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand(), m.infoCommand(), m.watchCommand(),
 		m.deadCommand(), m.redriveCommand(), m.purgeCommand())
 	return cmd
 }
@@ -59,10 +60,13 @@ func (t *tool) mapCommand() *cobra.Command {
 // mapCall is one command of map.
 type mapCall struct {
 	*tool
-	codec  string
-	cache  bool
-	native bool
-	force  bool
+	codec   string
+	cache   bool
+	native  bool
+	sharded bool
+	shards  int  // of put: how many a new map has; 0: it is not new
+	makes   bool // it is put
+	force   bool
 
 	keys, values codec.Family
 }
@@ -83,6 +87,12 @@ func (m *mapCall) with(ctx context.Context, name string, do func(entries) error)
 			return err
 		}
 		switch {
+		case m.sharded:
+			n, err := m.shardsOf(ctx, name)
+			if err != nil {
+				return err
+			}
+			return do(rmap.NewSharded[string, string](c, name, n, as))
 		case m.cache:
 			return do(rmap.NewCache[string, string](c, name, as))
 		case m.native:
@@ -94,8 +104,8 @@ func (m *mapCall) with(ctx context.Context, name string, do func(entries) error)
 
 // open runs do with a client, and with the codecs of a map of bytes.
 func (m *mapCall) open(do func(c *rueidisson.Client, as rmap.MapOption) error) error {
-	if m.cache && m.native {
-		return usage("--cache and --native exclude each other")
+	if m.cache && m.native || m.sharded && (m.cache || m.native) {
+		return usage("--cache, --native and --sharded exclude each other")
 	}
 	var err error
 	if m.keys, m.values, err = families(m.codec); err != nil {
@@ -183,7 +193,8 @@ otherwise: int, float, bool, json, or base64 for bytes. A VALUE of - stands for 
 of standard input, without its last line end: one value. With --cache or --native,
 --ttl D lets the entry go by itself; with --cache, --idle D lets it go when it was
 neither read nor written for D. What has gone is nothing to any reader at once, and
-is swept by the services that use the cache, or by a watch.
+is swept by the services that use the cache, or by a watch. With --sharded, --shards N
+makes a map of N hashes if there is none: they stay so many.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
@@ -201,9 +212,13 @@ func (m *mapCall) putCommand() *cobra.Command {
   rueidisson map put pages /about - < about.html`,
 		Args: exactly(3, "NAME, KEY and VALUE are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			m.makes = true
 			opts, err := m.lives(cmd, lives)
 			if err != nil {
 				return err
+			}
+			if shards := cmd.Flags().Changed("shards"); shards && !m.sharded || shards && m.shards < 1 {
+				return usage("--shards is for --sharded, and is at least 1")
 			}
 			text, err := m.valueOf(args[2])
 			if err != nil {
@@ -217,6 +232,7 @@ func (m *mapCall) putCommand() *cobra.Command {
 	m.forceFlag(cmd)
 	cmd.Flags().StringVar(&as, "as", "string", "VALUE is a `TYPE`: string, int, float, bool, json, base64")
 	cmd.Flags().DurationVar(&lives.ttl, "ttl", 0, "let the entry go after `D`")
+	cmd.Flags().IntVar(&m.shards, "shards", 0, "with --sharded: make a new map of `N` hashes, if there is none")
 	cmd.Flags().DurationVar(&lives.idle, "idle", 0, "let the entry go when it was not used for `D`")
 	return cmd
 }
@@ -257,28 +273,38 @@ func (m *mapCall) put(ctx context.Context, of entries, keyArg, valueArg, as stri
 }
 
 const mapRemoveLong = `rm removes the entries of the KEYs, and prints how many there were; it ends with 1
-if there was none.
+if there was none. With --all and no KEY it removes the whole map, of any kind, and of
+a cache the bounds; it ends with 1 if there is no such map. What waits to be written to
+a store stays, and is written.
 
-With --json: {"name", "removed"}.
+With --json: {"name", "removed"}: how many, with --all true; or {"name", "found":false}.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) removeCommand() *cobra.Command {
+	var all bool
 	cmd := &cobra.Command{
 		Use:     "rm NAME KEY...",
-		Short:   "Remove entries",
+		Short:   "Remove entries, or the whole map",
 		Long:    mapRemoveLong,
-		Example: "  rueidisson map rm prices apple pear",
+		Example: "  rueidisson map rm prices apple pear\n  rueidisson map rm prices --all",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usage("NAME and one KEY at least are needed, not %d arguments", len(args))
+			switch {
+			case all && len(args) != 1:
+				return usage("NAME alone is needed with --all, not %d arguments", len(args))
+			case !all && len(args) < 2:
+				return usage("NAME and one KEY at least are needed, not %d arguments; --all removes the whole map", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return m.removeWhole(cmd.Context(), args[0])
+			}
 			return m.with(cmd.Context(), args[0], func(of entries) error { return m.remove(cmd.Context(), of, args[0], args[1:]) })
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove the whole map")
 	m.forceFlag(cmd)
 	return cmd
 }
@@ -315,22 +341,39 @@ and one that is moved meanwhile may be shown twice. --match G leaves out keys th
 match a glob; it is for keys of text. What cannot be decoded is told on standard
 error, the others are shown, and the exit code is 69.
 
+With --sharded and no NAME it shows the names of the sharded maps, or of those that match
+--match G, as "rueidisson multimap ls" does. The names of other maps are not listed:
+each hash that is nothing else's may be one.
+
 With --json an object in each line: {"key", "value"}, with --cache {"key", "value",
 "ttl_ms", "idle_ms"}: what is left until the entry goes, and until it was not used for
-too long; -1: never.
+too long; -1: never. Of names {"name", "kind"}.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) listCommand() *cobra.Command {
 	var match string
+	names := &scanning{tool: m.tool}
 	cmd := &cobra.Command{
 		Use:   "ls NAME",
 		Short: "Show all entries",
 		Long:  mapListLong,
 		Example: `  rueidisson map ls prices
-  rueidisson map ls prices --match 'a*' --json`,
-		Args: oneName,
+  rueidisson map ls prices --match 'a*' --json
+  rueidisson map ls --sharded`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case m.sharded && len(args) == 0:
+				return names.check()
+			case cmd.Flags().Changed("scan"):
+				return usage("--scan is for names, with --sharded and no NAME")
+			}
+			return oneName(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return m.listSharded(cmd.Context(), names, match)
+			}
 			var opts []rmap.ScanOption
 			if match != "" {
 				opts = append(opts, rmap.WithMatch(match))
@@ -340,6 +383,7 @@ func (m *mapCall) listCommand() *cobra.Command {
 	}
 	m.forceFlag(cmd)
 	cmd.Flags().StringVar(&match, "match", "", "only keys that match the glob `G`")
+	names.add(cmd)
 	return cmd
 }
 

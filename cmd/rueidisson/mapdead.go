@@ -19,6 +19,9 @@ type written = writethrough.Map[string, string]
 
 // withWritten runs do on the map as a written one.
 func (m *mapCall) withWritten(name string, do func(w *written) error) error {
+	if m.sharded {
+		return usage("--sharded is not for changes that are written behind")
+	}
 	return m.open(func(c *rueidisson.Client, as rmap.MapOption) error {
 		others := []writethrough.Option{writethrough.WithBehind(1), writethrough.WithOthersWriting()}
 		switch {

@@ -33,13 +33,21 @@ func (m *mapCall) checkKind(ctx context.Context, name string) error {
 	if _, unknown := of.(*otherFound); err != nil || of == nobody || unknown {
 		return nil
 	}
+	if _, sharded := of.(*shardedFound); sharded && m.sharded {
+		return nil
+	}
 	is, hint := "a "+cmp.Or(kindOf(of), "lock"), `"rueidisson inspect" shows it`
-	if f, ok := of.(*mapFound); ok {
-		if (f.Kind == "cache") == m.cache {
+	switch f := of.(type) {
+	case *shardedFound:
+		hint = "give --sharded"
+	case *mapFound:
+		if (f.Kind == "cache") == m.cache && !m.sharded {
 			return nil
 		}
-		is = "a " + f.Kind
-		hint = map[bool]string{true: "leave --cache out", false: "give --cache"}[m.cache]
+		hint = map[bool]string{true: "give --cache", false: "leave --cache out"}[f.Kind == "cache"]
+		if m.sharded {
+			hint = "leave --sharded out"
+		}
 	}
 	return failed(fmt.Errorf("map %q: %w: it is %s: %s, or give --force", name, rmap.ErrWrongKind, is, hint))
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/multimap"
-	"github.com/rueidisson/rueidisson/stream"
 )
 
 // objectKind says how the commands ls, info and rm of a noun find its objects.
@@ -24,6 +22,7 @@ type objectKind struct {
 	prefix       string   // of the key that ls looks for; "": the name itself
 	is           string   // the type of that key
 	hint         string   // what else the help of ls says
+	removal      string   // what else the help of rm says
 }
 
 // ambiguousNumber is the kind of a number whose other keys do not tell whether it is a semaphore or a latch.
@@ -38,13 +37,28 @@ A number that may be a semaphore or a latch is shown by "sem ls", "permit ls" an
 `
 
 var (
-	semObjects        = objectKind{"sem", "semaphores", "reports", []string{"semaphore", ambiguousNumber}, "", "string", hintNumbers}
-	permitObjects     = objectKind{"permit", "semaphores whose permits have ids", "reports", []string{"permit semaphore", ambiguousNumber}, "", "string", hintNumbers}
-	latchObjects      = objectKind{"latch", "latches that are armed", "ready", []string{"latch", ambiguousNumber}, "", "string", hintNumbers}
-	barrierObjects    = objectKind{"barrier", "barriers", "phase", []string{"barrier", "double barrier"}, "", "hash", ""}
-	multimapObjects   = objectKind{"multimap", "multimaps", "tags", []string{"list multimap", "set multimap"}, "", "hash", ""}
-	streamObjects     = objectKind{"stream", "streams", "orders", []string{"stream"}, "", "stream", ""}
-	electionObjects   = objectKind{"election", "elections that had a leader within a day", "scheduler", []string{"election"}, "rueidisson_term:", "hash", ""}
+	semObjects     = objectKind{"sem", "semaphores", "reports", []string{"semaphore", ambiguousNumber}, "", "string", hintNumbers, ""}
+	permitObjects  = objectKind{"permit", "semaphores whose permits have ids", "reports", []string{"permit semaphore", ambiguousNumber}, "", "string", hintNumbers, ""}
+	latchObjects   = objectKind{"latch", "latches that are armed", "ready", []string{"latch", ambiguousNumber}, "", "string", hintNumbers, ""}
+	barrierObjects = objectKind{"barrier", "barriers", "phase", []string{"barrier", "double barrier"}, "", "hash", "", `
+It breaks the barrier for the parties that wait, as reset does. The next party makes a
+new barrier. Members of a double barrier stay members until they leave. A barrier also
+expires without rm, 45 seconds after its last generation.
+`}
+	multimapObjects = objectKind{"multimap", "multimaps", "tags", []string{"list multimap", "set multimap"}, "", "hash", "", ""}
+	streamObjects   = objectKind{"stream", "streams", "orders", []string{"stream"}, "", "stream", "", ""}
+	electionObjects = objectKind{"election", "elections that had a leader within a day", "scheduler", []string{"election"}, "rueidisson_term:", "hash", "", `
+It removes what Redis has of the last term, which stays a day without rm. An election
+that has a leader is refused: "rueidisson force-unlock NAME" deposes the leader, and the
+next candidate leads then. The counter of fencing tokens stays: the numbers of later
+terms have to be higher than all that were given.
+`}
+	mapObjects     = objectKind{"map", "maps", "prices", []string{"map", "ttl map", "cache", "sharded map"}, "", "hash", "", ""}
+	shardedObjects = objectKind{"map", "sharded maps", "prices", []string{"sharded map"}, "", "string", "", ""}
+	queueObjects   = objectKind{"queue", "queues", "orders", []string{"queue", "bounded queue", "ring buffer", "priority queue", "delayed queue"}, "", "list", "", `
+Of a delayed queue it removes also what waits, in both formats; with --delayed only
+that. Of a bounded queue and a ring buffer it removes also the capacity.
+`}
 	companionPrefixes = []string{"redisson_", "rueidisson_"}
 )
 
@@ -230,101 +244,85 @@ Exit codes:
 		Example: fmt.Sprintf("  rueidisson %s info %s --json", of.noun, of.example),
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, _, err := t.findObject(cmd.Context(), of, args[0])
+			seen, err := t.findObject(cmd.Context(), of, args[0])
 			if err != nil {
 				return err
 			}
-			return found()
+			return seen.show()
 		},
 	}
 }
 
-// findObject returns what shows the object, and its kind. That there is none, or another kind, is an error.
-func (t *tool) findObject(ctx context.Context, of objectKind, name string) (show func() error, kind string, err error) {
+// seenObject is an object as a look has found it.
+type seenObject struct {
+	kind  string  // as inspect calls it
+	found finding // nil: it is of the locks
+	show  func() error
+}
+
+// findObject returns the object of a name. That there is none, or one of another kind, is an error.
+func (t *tool) findObject(ctx context.Context, of objectKind, name string) (seen seenObject, err error) {
 	found, err := t.inspectObject(ctx, name)
 	if err != nil {
-		return nil, "", err
+		return seen, err
 	}
-	kind, show = kindOf(found), func() error { return t.tell(found) }
+	seen = seenObject{kindOf(found), found, func() error { return t.tell(found) }}
 	if found == nil || found == nobody {
 		f, err := t.inspectLock(ctx, name)
 		if err != nil {
-			return nil, "", err
+			return seen, err
 		}
-		if f.Kind == "" {
-			return nil, "", t.absent(absentTold{Name: name}, nil)
+		// The counter of tokens outlives an election, which nothing else tells from a lock that is free.
+		if f.Kind == "" || of.noun == electionObjects.noun && f.Kind == "fenced" && !f.Held {
+			return seen, t.absent(absentTold{Name: name}, nil)
 		}
-		kind, show = f.Kind, func() error { return f.say(t) }
+		seen = seenObject{f.Kind, nil, func() error { return f.say(t) }}
 	}
-	if !slices.Contains(of.kinds, kind) {
+	if !slices.Contains(of.kinds, seen.kind) {
 		what := "something else"
-		if kind != "" {
-			what = "of the kind " + kind
+		if seen.kind != "" {
+			what = "of the kind " + seen.kind
 		}
-		return nil, "", &ending{code: exitUnavailable, err: fmt.Errorf(`%q is %s; see "rueidisson inspect %s"`, name, what, name)}
+		return seen, &ending{code: exitUnavailable, err: fmt.Errorf(`%q is %s; see "rueidisson inspect %s"`, name, what, name)}
 	}
-	return show, kind, nil
+	return seen, nil
 }
 
 // objectRemoveCommand removes objects that the library can delete.
-func (t *tool) objectRemoveCommand(of objectKind, handle func(c *rueidisson.Client, name, kind string) removable) *cobra.Command {
+func (t *tool) objectRemoveCommand(of objectKind, handle func(c *rueidisson.Client, name string, seen seenObject) removable) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Remove NAME with all that it has",
 		Long: fmt.Sprintf(`rm removes NAME, if it is one of the %s.
-
+%s
 With --json: {"name", "removed"}, or {"name", "found":false}.
 
 Exit codes:
   1    there is none of that name
-  69   the server cannot be reached, or refuses; NAME is something else`, of.plural),
+  69   the server cannot be reached, or refuses; NAME is something else`, of.plural, of.removal),
 		Example: fmt.Sprintf("  rueidisson %s rm %s", of.noun, of.example),
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, kind, err := t.findObject(cmd.Context(), of, args[0])
+			seen, err := t.findObject(cmd.Context(), of, args[0])
 			if err != nil {
 				return err
 			}
-			return t.withClient(func(c *rueidisson.Client) error { return t.tellRemoved(cmd.Context(), handle(c, args[0], kind)) })
+			return t.withClient(func(c *rueidisson.Client) error { return t.tellRemoved(cmd.Context(), handle(c, args[0], seen)) })
 		},
 	}
-}
-
-func streamHandle(c *rueidisson.Client, name, _ string) removable {
-	return stream.New[string, string](c, name)
-}
-
-func multimapHandle(c *rueidisson.Client, name, kind string) removable {
-	if kind == "set multimap" {
-		return multimap.NewSet[string, string](c, name)
-	}
-	return multimap.NewList[string, string](c, name)
-}
-
-func (t *tool) multimapCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "multimap",
-		Short: "Show and remove multimaps",
-		Long: `multimap shows the multimaps of lists and of sets that a fleet shares, Java too
-(RListMultimap, RSetMultimap), and removes them.`,
-		Example: "  rueidisson multimap ls\n  rueidisson multimap info tags --json\n  rueidisson multimap rm tags",
-		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after multimap") },
-	}
-	cmd.AddCommand(t.objectListCommand(multimapObjects), t.objectInfoCommand(multimapObjects), t.objectRemoveCommand(multimapObjects, multimapHandle))
-	return cmd
 }
 
 func (t *tool) electionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "election",
 		Short: "Show elections and their leaders",
-		Long: `election shows the elections that had a leader within a day, and the state of one. See
-"rueidisson elect --help" to lead one, and "rueidisson observe --help" to follow it.`,
-		Example: "  rueidisson election ls\n  rueidisson election info scheduler --json",
+		Long: `election shows the elections that had a leader within a day, and the state of one, and
+removes what is known of one. See "rueidisson elect --help" to lead one, and
+"rueidisson observe --help" to follow it.`,
+		Example: "  rueidisson election ls\n  rueidisson election info scheduler --json\n  rueidisson election rm scheduler",
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after election") },
 	}
-	cmd.AddCommand(t.objectListCommand(electionObjects), t.objectInfoCommand(electionObjects))
+	cmd.AddCommand(t.objectListCommand(electionObjects), t.objectInfoCommand(electionObjects), t.objectRemoveCommand(electionObjects, t.electionHandle))
 	return cmd
 }

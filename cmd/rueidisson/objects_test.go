@@ -22,6 +22,7 @@ func TestHelpOfObjects(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{
 		"latch ls", "sem ls", "permit ls", "barrier ls", "stream ls", "stream info", "stream rm",
+		"barrier rm", "election rm", "map info", "queue info", "queue rm", "multimap get", "multimap put",
 		"multimap", "multimap ls", "multimap info", "multimap rm", "election", "election ls", "election info",
 	} {
 		got := runHere(t, nil, append(strings.Fields(words), "--help")...)

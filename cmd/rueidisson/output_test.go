@@ -30,7 +30,7 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
 	}
 	for _, args := range []string{
-		"version", "sem info permits", "sem ls", "latch ls --json", "latch info ready", "inspect ready", "inspect nothing", "limit list",
+		"version", "sem info permits", "sem ls", "latch ls --json", "latch info ready", "inspect ready", "inspect nothing", "limit ls",
 		"limit show api", "queue ls orders", "queue take orders", "job ls jobs", "job queues", "map ls users", "map get users k --json", "map get users absent --json",
 	} {
 		var said bytes.Buffer

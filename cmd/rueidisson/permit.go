@@ -17,11 +17,12 @@ import (
 const permitLong = `permit works with semaphores whose permits have ids and leases, which a fleet
 shares, Java too (RPermitExpirableSemaphore): what a process that died held comes
 back when its lease ends. Those of "rueidisson sem" are others, of mere numbers; a
-NAME is one or the other.
+NAME is one or the other, and is refused here while it is a semaphore that "rueidisson
+sem" or a program has set with this library, or a latch that was armed so.
 
 Exit codes of all:
   0    done
-  1    rm: there was none
+  1    info, rm: there is none
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
@@ -47,8 +48,13 @@ func (t *tool) permitCommand() *cobra.Command {
 }
 
 // withPermits runs do on the semaphore.
-func (t *tool) withPermits(name string, do func(*semaphore.PermitSemaphore) error) error {
-	return t.withClient(func(c *rueidisson.Client) error { return noPermits(do(c.PermitSemaphore(name))) })
+func (t *tool) withPermits(ctx context.Context, name string, do func(*semaphore.PermitSemaphore) error) error {
+	return t.withClient(func(c *rueidisson.Client) error {
+		if err := t.refuseOther(ctx, name, "latch", "semaphore"); err != nil {
+			return err
+		}
+		return noPermits(do(c.PermitSemaphore(name)))
+	})
 }
 
 // noPermits returns the ending for permits that nobody has set.
@@ -76,7 +82,7 @@ func (t *tool) permitSetCommand() *cobra.Command {
 			if err != nil {
 				return usage("N %q is not a number of permits", args[1])
 			}
-			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error {
+			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error {
 				if err := s.SetPermits(cmd.Context(), n); err != nil {
 					return err
 				}
@@ -101,8 +107,8 @@ func twoArgs(what string) cobra.PositionalArgs {
 const permitRunLong = `run waits for a permit of NAME, runs CMD while holding it, and gives it back when CMD
 ends. Everything after -- belongs to CMD.
 
-Without --wait it waits until a permit is free; with --wait 0 it tries once. The
-permit is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
+Without --wait it waits until a permit is free, and says on standard error if none are
+set yet; with --wait 0 it tries once. The permit is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
 takes longer loses it after D.
 
 A SIGSTOP to the tool stops the renewals, but not CMD: after --watchdog the permit is
@@ -168,8 +174,12 @@ func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error)
 	if j.label != "" {
 		lease = append(lease, semaphore.WithLabel(j.label))
 	}
+	if err := j.refuseOther(ctx, j.name, "latch", "semaphore"); err != nil {
+		return nil, err
+	}
 	s := c.PermitSemaphore(j.name)
 	if !j.try {
+		j.tellUnset(ctx, j.name, "permit set")
 		p, err := s.Acquire(ctx, lease...)
 		return permitHeld{p}, err
 	}
@@ -201,7 +211,7 @@ func (t *tool) permitReleaseCommand() *cobra.Command {
 		Example: "  rueidisson permit release reports 285475da91524c8300d64ec1b30d2fa7",
 		Args:    twoArgs("NAME and ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error {
+			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error {
 				err := s.ReleaseID(cmd.Context(), args[1])
 				if errors.Is(err, semaphore.ErrLost) && !errors.Is(err, semaphore.ErrNotSet) {
 					err = &ending{code: exitLost, err: fmt.Errorf("nobody holds a permit of %q with the id %s: it was given back, or its lease ended", args[0], args[1])}
@@ -236,7 +246,7 @@ func (t *tool) permitRemoveCommand() *cobra.Command {
 		Example: "  rueidisson permit rm reports",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error { return t.tellRemoved(cmd.Context(), s) })
+			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error { return t.tellRemoved(cmd.Context(), s) })
 		},
 	}
 }
@@ -245,7 +255,12 @@ const permitInfoLong = `info prints how many permits are free, and then of each 
 long its lease lasts without another renewal, and its label if it has one.
 
 With --json: {"name", "available", "permits": [{"id", "remaining_ms" (-1: without an
-end), "own", "label"}]}; own says that it is held by this very process.`
+end), "own", "label"}]}; own says that it is held by this very process. If there is
+none, {"name", "found":false}.
+
+Exit codes:
+  1    no permits are set under NAME
+  see "rueidisson permit --help" for the others`
 
 func (t *tool) permitInfoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -255,7 +270,7 @@ func (t *tool) permitInfoCommand() *cobra.Command {
 		Example: "  rueidisson permit info reports --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error { return t.tellPermits(cmd.Context(), s) })
+			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error { return t.tellPermits(cmd.Context(), s) })
 		},
 	}
 }
@@ -269,6 +284,9 @@ type permitFound struct {
 
 func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) error {
 	free, err := s.Available(ctx)
+	if err == nil && free == 0 {
+		err = t.absentUnless(ctx, s.Name(), s.Name(), companion(s.Name(), "timeout"))
+	}
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ jackson-msgpack[:CLASS]; without it they are msgpack. An element that has no tex
 shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
 "base64":true.
 
-A bounded queue needs --bounded in each command. A ring buffer is written by programs
+A bounded queue needs --bounded in each command, and refuses --delayed. A ring buffer is written by programs
 only: add, take and drain refuse it.
 
 With --delayed, len and ls are about what waits, and take, peek and drain about the
@@ -34,7 +34,7 @@ that of queue.Delayed. What is due is moved in both.
 
 Exit codes of all:
   0    done
-  1    the queue is empty
+  1    the queue is empty; info, rm: there is no such queue
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else; what is
        there cannot be decoded, and is put back
@@ -61,7 +61,8 @@ func (t *tool) queueCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&c.bounded, "bounded", false, "the queue is an RBoundedBlockingQueue: it holds so many elements at most")
 	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "elements wait before they come into the queue")
 	cmd.PersistentFlags().BoolVar(&c.shared, "redisson", false, "with --delayed: what waits is in Redisson's format")
-	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand())
+	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand(),
+		c.objectInfoCommand(queueObjects), c.removeWholeCommand())
 	return cmd
 }
 
@@ -123,7 +124,7 @@ func (c *queueCall) queueFailed(name string, err error) error {
 // checkKind refuses a bounded queue without --bounded, and a ring buffer: what goes past the number of their free
 // places changes their capacity for good.
 func (c *queueCall) checkKind(ctx context.Context, name string) error {
-	if c.bounded || c.delayed {
+	if c.bounded {
 		return nil
 	}
 	redis, err := c.dial()
@@ -137,6 +138,9 @@ func (c *queueCall) checkKind(ctx context.Context, name string) error {
 	}
 	switch kindOf(of) {
 	case "bounded queue":
+		if c.delayed {
+			return failed(fmt.Errorf("queue %q: %w: it is a bounded queue, and what waits would come into it past its capacity", name, rueidisson.ErrWrongKind))
+		}
 		return failed(fmt.Errorf("queue %q: %w: it is a bounded queue: give --bounded", name, rueidisson.ErrWrongKind))
 	case "ring buffer":
 		return failed(fmt.Errorf("queue %q: %w: it is a ring buffer, which only programs write", name, rueidisson.ErrWrongKind))

@@ -128,7 +128,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.electionCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.multimapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand(), t.completionCommand(), t.manCommand())
 	acceptSeconds(root)
 	suggestOtherWords(root)
-	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
+	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed", "all", "set"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
 }
 

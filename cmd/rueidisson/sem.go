@@ -19,11 +19,13 @@ when the tool ends, until somebody releases as many.
 
 A NAME of permits with ids is refused while ids stand there, held ones or such whose
 leases have ended. Where none does, nothing tells the kinds apart: use "rueidisson
-permit" for such a NAME, since "sem release" mints permits there, too.
+permit" for such a NAME, since "sem release" mints permits there, too. A NAME is also
+refused while it is a latch that this library has armed; one that Java has armed is a
+number like a semaphore's, and nothing tells them apart.
 
 Exit codes of all:
   0    done
-  1    rm: there was none
+  1    info, rm: there is none
   64   the command line cannot be understood, or there would be too many permits
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
@@ -80,6 +82,9 @@ func (s *semCall) with(ctx context.Context, name string, do func(*semaphore.Sema
 		if err := s.refusePermits(ctx, name); err != nil {
 			return err
 		}
+		if err := s.refuseOther(ctx, name, "latch"); err != nil {
+			return err
+		}
 		err := do(c.Semaphore(name))
 		if errors.Is(err, semaphore.ErrNotSet) {
 			return &ending{code: exitNoRate, err: fmt.Errorf(`%w; see "rueidisson sem set --help"`, err)}
@@ -121,7 +126,8 @@ func (s *semCall) set(ctx context.Context, of *semaphore.Semaphore) error {
 
 const semAcquireLong = `acquire waits until N permits are free, one by default, and takes them: all, or
 none. Without --wait it waits until a signal; --wait D gives up after D, and
---wait 0 tries once. A wait that a signal ends has taken nothing.
+--wait 0 tries once. A wait that a signal ends has taken nothing. If no permits are
+set, a wait without an end says so on standard error, and goes on until they are.
 
 With --json: {"name", "taken"}.
 
@@ -164,6 +170,7 @@ func (s *semCall) acquire(ctx context.Context, of *semaphore.Semaphore, limited 
 			err = notInTime(err, s.asks(of.Name())) // the last refusal may be from before an outage
 		}
 	} else {
+		s.tellUnset(ctx, of.Name(), "sem set")
 		err = of.Acquire(ctx, s.n)
 	}
 	if err != nil {
@@ -213,9 +220,13 @@ func (s *semCall) release(ctx context.Context, of *semaphore.Semaphore) error {
 	}{of.Name(), s.n}, "%s: released %d\n", of.Name(), s.n)
 }
 
-const semInfoLong = `info prints how many permits are free: 0 also if none are set.
+const semInfoLong = `info prints how many permits are free: 0 if all are taken.
 
-With --json: {"name", "available"}.`
+With --json: {"name", "available"}, or {"name", "found":false}.
+
+Exit codes:
+  1    no permits are set under NAME
+  see "rueidisson sem --help" for the others`
 
 func (t *tool) semInfoCommand() *cobra.Command {
 	s := &semCall{tool: t}
@@ -230,6 +241,9 @@ func (t *tool) semInfoCommand() *cobra.Command {
 
 func (s *semCall) info(ctx context.Context, of *semaphore.Semaphore) error {
 	n, err := of.Available(ctx)
+	if err == nil && n == 0 {
+		err = s.absentUnless(ctx, of.Name(), of.Name())
+	}
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestPassword(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, command := range []string{"map ls m", "inspect x", "limit list", "lock x -- true"} {
+			for _, command := range []string{"map ls m", "inspect x", "limit ls", "lock x -- true"} {
 				env := append(c.env, envRedis+"=redis://"+c.url+addr)
 				got := runHere(t, env, append(strings.Fields(c.args), strings.Fields(command)...)...)
 				assert.Equal(t, c.code, got.code, "%s: %s", command, got.errors)
@@ -153,7 +153,7 @@ func TestKeyOfLimitIsOfABucket(t *testing.T) {
 	require.Zero(t, runHere(t, env, "limit", "take", "l", "--key", "u").code)
 	assert.Equal(t, exitRefused, runHere(t, env, "limit", "take", "l", "--key", "u").code)
 	assert.Zero(t, runHere(t, env, "limit", "take", "l").code)
-	for _, args := range []string{"limit take l --cert " + cert + " --key " + key, "--cert " + cert + " --key " + key + " limit take l", "limit delete l --key u"} {
+	for _, args := range []string{"limit take l --cert " + cert + " --key " + key, "--cert " + cert + " --key " + key + " limit take l", "limit rm l --key u"} {
 		got := runHere(t, env[:2], strings.Fields(args)...)
 		assert.Equal(t, exitUsage, got.code, args)
 		assert.Contains(t, got.errors, envKey, args)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,15 +16,13 @@ const mostMistaken = 2
 // otherWords are the words of other tools for a command, by the name of the command.
 var otherWords = map[string][]string{
 	"add":          {"push", "offer", "put", "enqueue"},
-	"delete":       {"rm", "remove", "del"},
 	"force-unlock": {"unlock"},
 	"info":         {"show", "status", "count"},
-	"list":         {"ls"},
 	"listen":       {"subscribe"},
 	"ls":           {"list"},
 	"publish":      {"send"},
 	"put":          {"set"},
-	"rm":           {"remove", "delete", "del"},
+	"rm":           {"remove", "delete", "del", "clear"},
 	"show":         {"info"},
 	"take":         {"pop", "poll"},
 }
@@ -43,7 +42,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = mostMistaken
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-		return usage("unknown command %q, was it %s?", args[0], strings.Join(meant, " or "))
+		slices.Sort(meant) // one may be like the word, and be meant by it
+		return usage("unknown command %q, was it %s?", args[0], strings.Join(slices.Compact(meant), " or "))
 	}
 	return usage("unknown command %q", args[0])
 }

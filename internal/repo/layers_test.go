@@ -48,6 +48,7 @@ var layers = map[string]layer{
 	"cmd":                   program,
 	"examples":              program,
 	"interop":               program,
+	"chaos":                 program,
 	"rueidissontest":        harness,
 	"otel":                  adapter,
 	"ratelimiter/httplimit": adapter,

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/multimap"
+)
+
+const (
+	listMultimap = "list multimap"
+	setMultimap  = "set multimap"
+)
+
+const multimapLong = `multimap works with the multimaps of lists and of sets that a fleet shares, Java too
+(RListMultimap, RSetMultimap): a key has any number of values.
+
+Keys and values are written by a codec, as those of "rueidisson map" are: all clients
+of a multimap have to use the same one. --codec F is for both, --codec K,V sets them
+apart. Without it keys are text and values msgpack.
+
+Exit codes of all:
+  0    done
+  1    there is no such key, or no such multimap
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else; what is
+       there cannot be decoded`
+
+const multimapExample = `  rueidisson multimap ls
+  rueidisson multimap put tags post:1 go redis --set
+  rueidisson multimap get tags post:1
+  rueidisson multimap info tags --json
+  rueidisson multimap rm tags`
+
+// multimapCall is one command of multimap.
+type multimapCall struct {
+	*tool
+	codec        string
+	keys, values codec.Family
+	set          bool
+}
+
+func (t *tool) multimapCommand() *cobra.Command {
+	m := &multimapCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "multimap",
+		Short:   "Read, write, show and remove multimaps",
+		Long:    multimapLong,
+		Example: multimapExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after multimap") },
+	}
+	cmd.AddCommand(m.getCommand(), m.putCommand(), t.objectListCommand(multimapObjects), t.objectInfoCommand(multimapObjects),
+		t.objectRemoveCommand(multimapObjects, multimapHandle))
+	return cmd
+}
+
+// values are what the kinds of multimap have in common, in bytes.
+type values interface {
+	Get(ctx context.Context, key string) ([]string, error)
+}
+
+// with runs do on the multimap, whose kind is that of what is there, or as new if nothing is.
+func (m *multimapCall) with(ctx context.Context, name string, do func(c *rueidisson.Client, set bool, as multimap.Option) error) (err error) {
+	if m.keys, m.values, err = families(m.codec); err != nil {
+		return err
+	}
+	kind, err := m.kindOf(ctx, name)
+	if err != nil {
+		return err
+	}
+	if m.set && kind == listMultimap {
+		return &ending{code: exitUnavailable, err: fmt.Errorf("multimap %q: %w: it has lists: leave --set out", name, multimap.ErrWrongKind)}
+	}
+	return m.withClient(func(c *rueidisson.Client) error {
+		return do(c, m.set || kind == setMultimap, multimap.WithCodecs(codec.Bytes, codec.Bytes))
+	})
+}
+
+// kindOf returns the kind of a multimap, "" if there is none.
+func (m *multimapCall) kindOf(ctx context.Context, name string) (string, error) {
+	redis, err := m.dial()
+	if err != nil {
+		return "", failed(err)
+	}
+	defer redis.Close()
+	found, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).object(ctx)
+	switch kind := kindOf(found); {
+	case err != nil:
+		return "", failed(fmt.Errorf("multimap %q: %w", name, err))
+	case found == nobody || kind == listMultimap || kind == setMultimap:
+		return kind, nil
+	}
+	return "", &ending{code: exitUnavailable, err: fmt.Errorf(`multimap %q: %w; see "rueidisson inspect %s"`, name, multimap.ErrWrongKind, name)}
+}
+
+func (m *multimapCall) key(arg string) (string, error) {
+	return codec.Encode(codec.KeyOf[string](m.keys), arg)
+}
+
+func (m *multimapCall) codecFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
+}
+
+const multimapGetLong = `get shows the values of KEY, each on a line: of a list in their order. It ends with 1 if
+there are none. What has something that is not printable is quoted as Go does it. What
+cannot be decoded is told on standard error, the others are shown, and the exit code
+is 69.
+
+With --json an object in each line: {"value"}, or {"name", "key", "found":false}.
+
+See "rueidisson multimap --help" for codecs and exit codes.`
+
+func (m *multimapCall) getCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "get NAME KEY",
+		Short:   "Show the values of a key",
+		Long:    multimapGetLong,
+		Example: "  rueidisson multimap get tags post:1",
+		Args:    exactly(2, "NAME and KEY are"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd.Context(), args[0], func(c *rueidisson.Client, set bool, as multimap.Option) error {
+				var of values = multimap.NewList[string, string](c, args[0], as)
+				if set {
+					of = multimap.NewSet[string, string](c, args[0], as)
+				}
+				return m.get(cmd.Context(), of, args[0], args[1])
+			})
+		},
+	}
+	m.codecFlag(cmd)
+	return cmd
+}
+
+func (m *multimapCall) get(ctx context.Context, of values, name, arg string) error {
+	key, err := m.key(arg)
+	if err != nil {
+		return err
+	}
+	texts, err := of.Get(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case len(texts) == 0:
+		return m.absent(absentTold{Name: name, Key: arg}, nil)
+	}
+	var told undecoded
+	for _, text := range texts {
+		v, err := decoded(m.values, text)
+		if err != nil {
+			err = &codec.DecodeError{Name: name, Key: key, Bytes: []byte(text), Cause: err}
+		}
+		switch {
+		case err != nil:
+			_ = told.note(m.tool, err)
+		case m.json:
+			m.sayJSON(m.stdout, struct {
+				Value  any  `json:"value"`
+				Base64 bool `json:"base64,omitempty"`
+			}{v.json(), v.base64})
+		default:
+			fmt.Fprintln(m.stdout, v.line())
+		}
+	}
+	return told.last
+}
+
+const multimapPutLong = `put adds each VALUE to those of KEY: of a list at its end, of a set unless it is there,
+and prints how many were added. VALUE is a string, unless --as says otherwise: int,
+float, bool, json, or base64 for bytes. It is sent once. A single - stands for the
+lines of standard input: a value for each, without its line end.
+
+A new multimap has lists, or with --set sets. Of one that is there the kind is known.
+
+With --json: {"name", "key", "added"}.
+
+See "rueidisson multimap --help" for codecs and exit codes.`
+
+func (m *multimapCall) putCommand() *cobra.Command {
+	var as string
+	cmd := &cobra.Command{
+		Use:   "put NAME KEY VALUE...",
+		Short: "Add values to a key",
+		Long:  multimapPutLong,
+		Example: `  rueidisson multimap put tags post:1 go redis --set
+  rueidisson multimap put visits user:42 1795356000 --as int
+  rueidisson multimap put tags post:2 - < tags.txt`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 3 {
+				return usage("NAME, KEY and a VALUE are needed, not %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(cmd.Context(), args[0], func(c *rueidisson.Client, set bool, opt multimap.Option) error {
+				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
+					return m.put(ctx, adder(c, args[0], set, opt), args, as)
+				})
+			})
+		},
+	}
+	m.codecFlag(cmd)
+	cmd.Flags().BoolVar(&m.set, "set", false, "a new multimap has sets")
+	cmd.Flags().StringVar(&as, "as", "string", "VALUE is a `TYPE`: string, int, float, bool, json, base64")
+	return cmd
+}
+
+// adder returns what adds values, and says how many were not there.
+func adder(c *rueidisson.Client, name string, set bool, opt multimap.Option) func(ctx context.Context, key string, values []string) (int64, error) {
+	if set {
+		to := multimap.NewSet[string, string](c, name, opt)
+		return func(ctx context.Context, key string, values []string) (int64, error) {
+			return to.PutAll(ctx, key, values...)
+		}
+	}
+	to := multimap.NewList[string, string](c, name, opt)
+	return func(ctx context.Context, key string, values []string) (int64, error) {
+		return int64(len(values)), to.PutAll(ctx, key, values...)
+	}
+}
+
+func (m *multimapCall) put(ctx context.Context, add func(context.Context, string, []string) (int64, error), args []string, as string) error {
+	key, err := m.key(args[1])
+	if err != nil {
+		return err
+	}
+	var added int64
+	put := func(arguments []string) error {
+		values := make([]string, len(arguments))
+		for i, arg := range arguments {
+			var err error
+			if values[i], err = encoded(m.values, arg, as); err != nil {
+				return err
+			}
+		}
+		n, err := add(ctx, key, values)
+		added += n
+		return err
+	}
+	if areLines(args[2:]) {
+		err = m.eachBatch(ctx, put)
+	} else {
+		err = put(args[2:])
+	}
+	if err != nil {
+		return err
+	}
+	return m.tellDone(struct {
+		Name  string `json:"name"`
+		Key   string `json:"key"`
+		Added int64  `json:"added"`
+	}{args[0], args[1], added}, "%d\n", added)
+}

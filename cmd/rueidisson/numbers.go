@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+// Semaphores of both kinds and latches keep a number under their name. What tells them apart are other keys of the name,
+// which this library writes.
+
+// refuseOther returns an error if the other keys of NAME say that it is one of some kinds.
+func (t *tool) refuseOther(ctx context.Context, name string, others ...string) error {
+	redis, err := t.dial()
+	if err != nil {
+		return err
+	}
+	defer redis.Close()
+	found, err := (&look{tool: t, redis: redis, name: name, brief: true}).object(ctx)
+	if err != nil {
+		return nil // the command says why
+	}
+	if kind := kindOf(found); slices.Contains(others, kind) {
+		return failed(fmt.Errorf(`%q: %w: it is a %s; see "rueidisson inspect %s"`, name, rueidisson.ErrWrongKind, kind, name))
+	}
+	return nil
+}
+
+// absentUnless returns the ending for an object of a name that is not there, nil if one of its keys is.
+func (t *tool) absentUnless(ctx context.Context, name string, keys ...string) error {
+	redis, err := t.dial()
+	if err != nil {
+		return err
+	}
+	defer redis.Close()
+	n, err := redis.Do(ctx, redis.B().Exists().Key(keys...).Build()).AsInt64()
+	if err == nil && n == 0 {
+		err = t.absent(absentTold{Name: name}, nil)
+	}
+	return err
+}
+
+// tellUnset says on standard error that a wait for permits is one for somebody to set them, if none are set.
+func (t *tool) tellUnset(ctx context.Context, name, command string) {
+	redis, err := t.dial()
+	if err != nil {
+		return // the wait says why
+	}
+	defer redis.Close()
+	n, err := redis.Do(ctx, redis.B().Exists().Key(name, companion(name, "timeout")).Build()).AsInt64()
+	if err != nil || n > 0 {
+		return
+	}
+	text := fmt.Sprintf(`no permits are set under %q yet: waiting for "rueidisson %s"`, name, command)
+	if t.json {
+		t.sayJSON(t.stderr, struct {
+			Message string `json:"message"`
+		}{text})
+		return
+	}
+	t.say("%s", text)
+}
