@@ -285,5 +285,5 @@ func (c *Client) Close(ctx context.Context) error {
 	if err := object.CheckContext(ctx); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	return c.e.Close(ctx)
+	return locking.Close(ctx, c.e)
 }

@@ -276,17 +276,10 @@ func TestATermLivesThroughAMoveOfItsSlot(t *testing.T) {
 // user that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	c := locktest.Connected(t, rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	c := locktest.Connected(t, user.Option())
 	leads(t, c)
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // TestTheACLOfTheDocsOnACluster is with what the page adds for one.

@@ -22,7 +22,7 @@ func TestALeaderSaysAgainWhatTheServerHasForgotten(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	client, err := locking.New(t.Context(), raw, core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), client) })
 	term, err := New(client, e.name).Campaign(t.Context(), "a")
 	require.NoError(t, err)
 	require.NoError(t, term.SetValue(t.Context(), "b"))
@@ -47,7 +47,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 	through, proxy := redistest.ThroughProxy(t, server)
 	client, err := locking.New(t.Context(), through, core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), client) })
 	term, err := New(client, e.name).Campaign(t.Context(), "old")
 	require.NoError(t, err)
 	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(announceScript.Body()), redistest.Arg("new")))
@@ -57,7 +57,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 	// The refresh passes it, as on another connection of the client.
 	direct, err := locking.New(t.Context(), server.Client(t), core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = direct.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), direct) })
 	other := &Term{of: New(direct, e.name), hold: term.hold, owner: term.owner, token: term.token}
 	term.mu.Lock()
 	other.value, other.taken, other.version = term.value, term.taken, term.version

@@ -29,12 +29,8 @@ func body(t testing.TB, name string) string {
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	c, err := rueidisson.New(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	user := redistest.UserOn(t, server, "../docs/redis.md")
+	c, err := rueidisson.New(user.Option(), rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { locktest.Close(c) })
 	l, other := c.FairLock("orders:1"), locktest.Open(t, server.Addr()).FairLock("orders:1")
@@ -53,7 +49,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		{"ZADD", "redisson_lock_timeout:{orders:1}", "9999999999999", dead},
 		{"PUBLISH", "rueidisson_fair:{orders:1}:" + c.ID(), c.ID() + ":4611686018427387999"}, // nobody there
 	} {
-		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(step[0]).Args(step[1:]...).Build()).Error())
+		require.NoError(t, user.Admin.Do(t.Context(), user.Admin.B().Arbitrary(step[0]).Args(step[1:]...).Build()).Error())
 	}
 	require.NoError(t, held.Unlock(t.Context()))
 	got := <-waited // past the dead thread
@@ -69,9 +65,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, forced)
 
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // TestTheACLOfTheDocsOnACluster is with what the page adds for one: also scripts

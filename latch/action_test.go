@@ -16,9 +16,9 @@ import (
 
 // acting is a barrier on the same name, by another client, whose last party acts.
 func (r *barrierRig) acting(action func(ctx context.Context) error, change ...func(*core.Config)) *barrierRig {
-	r.t.Helper()
+	r.T.Helper()
 	b := r.beside(change...)
-	b.Barrier = NewBarrier(b.e, r.of.key, r.parties, WithAction(action))
+	b.Barrier = NewBarrier(b.E, r.of.key, r.parties, WithAction(action))
 	return b
 }
 
@@ -120,9 +120,9 @@ func TestBarrierActionOfAPartyThatGivesUpOrDies(t *testing.T) {
 	t.Run("its lease ends", func(t *testing.T) {
 		t.Parallel()
 		r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = time.Second })
-		lives := barrierOn(t, r.raw, r.of.key, 2)
+		lives := barrierOn(t, r.Raw, r.of.key, 2)
 		runs := make(chan struct{})
-		r.Barrier = NewBarrier(r.e, r.of.key, 2, WithAction(func(ctx context.Context) error { close(runs); <-ctx.Done(); return ctx.Err() }))
+		r.Barrier = NewBarrier(r.E, r.of.key, 2, WithAction(func(ctx context.Context) error { close(runs); <-ctx.Done(); return ctx.Err() }))
 		first := lives.arriving(t.Context())
 		lives.waiting(1)
 		second := r.arriving(t.Context())
@@ -143,8 +143,8 @@ func TestBarrierActionWhoseReplyIsLostRunsOnce(t *testing.T) {
 			t.Parallel()
 			r, proxy := faultyBarrier(t, 2)
 			var ran atomic.Int32
-			r.Barrier = NewBarrier(r.e, r.of.key, 2, WithAction(func(context.Context) error { ran.Add(1); return nil }))
-			other := barrierOn(t, r.raw, r.of.key, 2)
+			r.Barrier = NewBarrier(r.E, r.of.key, 2, WithAction(func(context.Context) error { ran.Add(1); return nil }))
+			other := barrierOn(t, r.Raw, r.of.key, 2)
 			first := other.arriving(t.Context())
 			other.waiting(1)
 			script := arriveScript
@@ -166,11 +166,11 @@ func TestBarrierActionThatIsNilIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newBarrierRig(t, 1)
 	for _, o := range []BarrierOption{nil, WithAction(nil)} {
-		_, err := NewBarrier(r.e, r.of.key, 1, o).Await(t.Context())
+		_, err := NewBarrier(r.E, r.of.key, 1, o).Await(t.Context())
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
 	ran := 0
-	before, err := NewBarrier(r.e, r.of.key, 1, WithAction(func(context.Context) error { ran++; return nil })).Await(t.Context())
+	before, err := NewBarrier(r.E, r.of.key, 1, WithAction(func(context.Context) error { ran++; return nil })).Await(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, before)
 	require.Equal(t, 1, ran)

@@ -34,7 +34,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	for name, op := range operations {
 		var none context.Context
 		require.ErrorIs(t, op(none, r.Latch), ErrInvalidArgument, name)
-		require.ErrorIs(t, op(t.Context(), New(r.e, "")), ErrInvalidArgument, name)
+		require.ErrorIs(t, op(t.Context(), New(r.E, "")), ErrInvalidArgument, name)
 	}
 	for _, n := range []int64{0, -1, most + 1, 1 << 40, -1 << 63} {
 		_, err := r.TrySetCount(t.Context(), n)

@@ -24,15 +24,13 @@ import (
 // barrierRig is a barrier, and a look at its keys.
 type barrierRig struct {
 	*Barrier
-	t   testing.TB
-	raw rueidis.Client
-	e   *locking.Engine
+	enginetest.Rig
 }
 
 func barrierOn(t testing.TB, raw rueidis.Client, name string, parties int, change ...func(*core.Config)) *barrierRig {
 	t.Helper()
-	e := enginetest.On(t, raw, change...)
-	return &barrierRig{NewBarrier(e, name, parties), t, raw, e}
+	r := enginetest.NewRig(t, raw, change...)
+	return &barrierRig{NewBarrier(r.E, name, parties), r}
 }
 
 func newBarrierRig(t testing.TB, parties int, change ...func(*core.Config)) *barrierRig {
@@ -41,8 +39,8 @@ func newBarrierRig(t testing.TB, parties int, change ...func(*core.Config)) *bar
 }
 
 func (r *barrierRig) beside(change ...func(*core.Config)) *barrierRig {
-	r.t.Helper()
-	return barrierOn(r.t, r.raw, r.of.key, r.parties, change...)
+	r.T.Helper()
+	return barrierOn(r.T, r.Raw, r.of.key, r.parties, change...)
 }
 
 // arrived is how an Await ended.
@@ -62,31 +60,26 @@ func (r *barrierRig) arriving(ctx context.Context) <-chan arrived {
 
 // waiting blocks until so many wait in this process, and have looked and listen.
 func (r *barrierRig) waiting(n int) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool {
+	r.T.Helper()
+	require.Eventually(r.T, func() bool {
 		return waiting(&r.h.places, r.of.key, n)
 	}, soon, time.Millisecond)
 }
 
-func (r *barrierRig) do(args ...string) rueidis.RedisMessage {
-	r.t.Helper()
-	return redistest.Do(r.t, r.raw, args...)
-}
-
 // together has the last party arrive, and all pass.
 func (r *barrierRig) together(others ...<-chan arrived) {
-	r.t.Helper()
+	r.T.Helper()
 	before, err := r.Await(context.Background())
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	numbers := []int{before}
 	for _, done := range others {
-		a := redistest.Done(r.t, done)
-		require.NoError(r.t, a.err)
+		a := redistest.Done(r.T, done)
+		require.NoError(r.T, a.err)
 		numbers = append(numbers, a.before)
 	}
 	slices.Sort(numbers)
 	for i, n := range numbers {
-		require.Equal(r.t, i, n)
+		require.Equal(r.T, i, n)
 	}
 }
 
@@ -141,9 +134,9 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.waiting(1)
 		other.waiting(1)
 		waits(2)
-		r.do("ZADD", r.of.waiting, "1", "dead")
+		r.Ask("ZADD", r.of.waiting, "1", "dead")
 		waits(2)
-		r.do("ZREM", r.of.waiting, "dead")
+		r.Ask("ZREM", r.of.waiting, "dead")
 		resets(true)
 		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
 		require.ErrorIs(t, redistest.Done(t, b).err, ErrBroken)
@@ -161,7 +154,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 			did, err := r.Delete(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, did)
-			msg := r.do("EXISTS", r.of.key, r.of.waiting)
+			msg := r.Ask("EXISTS", r.of.key, r.of.waiting)
 			n, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.Zero(t, n)
@@ -185,7 +178,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 	"one whose lease ends breaks it": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)
-		r.do("ZADD", r.of.waiting, "1", "dead")
+		r.Ask("ZADD", r.of.waiting, "1", "dead")
 		other := r.beside()
 		b := other.arriving(t.Context())
 		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken, "by the one that arrives")
@@ -195,13 +188,13 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.together(a, b)
 	},
 	"a client that closes breaks it": func(t *testing.T, r *barrierRig) {
-		e, err := locking.New(t.Context(), r.raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
+		e, err := locking.New(t.Context(), r.Raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 		require.NoError(t, err)
-		other := &barrierRig{NewBarrier(e, r.of.key, 3), t, r.raw, e}
+		other := &barrierRig{NewBarrier(e, r.of.key, 3), enginetest.Rig{T: t, Raw: r.Raw, E: e}}
 		a, b := r.arriving(t.Context()), other.arriving(t.Context())
 		r.waiting(1)
 		other.waiting(1)
-		require.NoError(t, e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), e))
 		closed := redistest.Done(t, b).err
 		require.ErrorIs(t, closed, ErrClosed)
 		require.ErrorIs(t, closed, ErrBroken)
@@ -212,29 +205,29 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 	"others of another number": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)
-		two := NewBarrier(r.e, r.of.key, 2)
+		two := NewBarrier(r.E, r.of.key, 2)
 		_, err := two.Await(t.Context())
 		require.ErrorIs(t, err, ErrInvalidArgument)
 		require.ErrorContains(t, err, "for 3 parties, not for 2")
 		b := r.arriving(t.Context())
 		r.waiting(2)
 		r.together(a, b)
-		one := (&barrierRig{NewBarrier(r.e, r.of.key, 2), t, r.raw, r.e})
+		one := (&barrierRig{NewBarrier(r.E, r.of.key, 2), enginetest.Rig{T: t, Raw: r.Raw, E: r.E}})
 		a = one.arriving(t.Context()) // nobody waits: it may change
 		one.waiting(1)
 		one.together(a)
-		before, err := NewBarrier(r.e, r.of.key, 1).Await(t.Context())
+		before, err := NewBarrier(r.E, r.of.key, 1).Await(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, before)
 	},
 	"another type": func(t *testing.T, r *barrierRig) {
 		for say, kind := range map[string]string{"SET": "string", "HSET": "hash of something else", "RPUSH": "list"} {
-			r.do(append([]string{say, r.of.key}, map[string][]string{"SET": {"1"}, "HSET": {"f", "v"}, "RPUSH": {"v"}}[say]...)...)
+			r.Ask(append([]string{say, r.of.key}, map[string][]string{"SET": {"1"}, "HSET": {"f", "v"}, "RPUSH": {"v"}}[say]...)...)
 			_, err := r.Await(t.Context())
 			require.ErrorContains(t, err, r.of.key)
 			require.ErrorContains(t, err, kind)
 			require.NotErrorIs(t, err, ErrOutcomeUnknown)
-			msg := r.do("DEL", r.of.key)
+			msg := r.Ask("DEL", r.of.key)
 			n, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.EqualValues(t, 1, n)
@@ -243,7 +236,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 	"all is forgotten": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)
-		r.do("DEL", r.of.key)
+		r.Ask("DEL", r.of.key)
 		b := r.arriving(t.Context()) // which begins anew, though the other stands in the set still
 		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
 		r.waiting(1)
@@ -260,7 +253,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 			require.NoError(t, err)
 			require.EqualValues(t, present, at.state)
 			require.Equal(t, 2, at.arrived)
-			r.do("DEL", p.keys()[3])
+			r.Ask("DEL", p.keys()[3])
 		}
 		_, err := p.arrive(t.Context())
 		require.NoError(t, err)
@@ -276,7 +269,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.ends(r.of.key, r.of.waiting)
 		r.together(a, b)
 		r.ends(r.of.key, r.of.opened)
-		msg := r.do("EXISTS", r.of.waiting)
+		msg := r.Ask("EXISTS", r.of.waiting)
 		n, err := msg.AsInt64()
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -285,13 +278,13 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 
 // ends checks that the keys have a time to live.
 func (r *barrierRig) ends(keys ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	for _, key := range keys {
-		msg := r.do("PTTL", key)
+		msg := r.Ask("PTTL", key)
 		ttl, err := msg.AsInt64()
-		require.NoError(r.t, err)
-		require.Greater(r.t, ttl, int64(0), key)
-		require.LessOrEqual(r.t, ttl, (r.e.WatchdogTimeout + send.RequestMemory).Milliseconds(), key)
+		require.NoError(r.T, err)
+		require.Greater(r.T, ttl, int64(0), key)
+		require.LessOrEqual(r.T, ttl, (r.E.WatchdogTimeout + send.RequestMemory).Milliseconds(), key)
 	}
 }
 
@@ -321,12 +314,12 @@ func TestWhatABarrierCannotUseIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = r.Reset(none)
 	require.ErrorIs(t, err, ErrInvalidArgument)
-	_, err = NewBarrier(r.e, "", 3).Waiting(t.Context())
+	_, err = NewBarrier(r.E, "", 3).Waiting(t.Context())
 	require.ErrorIs(t, err, ErrInvalidArgument)
-	_, err = NewBarrier(r.e, "", 3).Await(t.Context())
+	_, err = NewBarrier(r.E, "", 3).Await(t.Context())
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	for _, n := range []int{0, -1, 1 << 31, -1 << 63} {
-		_, err = NewBarrier(r.e, "b", n).Await(t.Context())
+		_, err = NewBarrier(r.E, "b", n).Await(t.Context())
 		require.ErrorIs(t, err, ErrInvalidArgument, "%d", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -425,18 +418,18 @@ func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
 func TestRenewalApart(t *testing.T) {
 	t.Parallel()
 	r := newBarrierRig(t, 2)
-	p := &participant{h: r.h, of: r.of, id: r.e.IDs.Private(), parties: 2}
+	p := &participant{h: r.h, of: r.of, id: r.E.IDs.Private(), parties: 2}
 	_, err := p.arrive(t.Context())
 	require.NoError(t, err)
 	score := func() float64 {
-		msg := r.do("ZSCORE", r.of.waiting, p.id)
+		msg := r.Ask("ZSCORE", r.of.waiting, p.id)
 		n, err := msg.AsFloat64()
 		require.NoError(t, err)
 		return n
 	}
 	renew := func(of *lease.Renewal, lease time.Duration) int64 {
 		k, args := of.Add(nil, nil, p.Key(), p.id, lease)
-		got, err := r.e.Run(t.Context(), of.Script, k, args)
+		got, err := r.E.Run(t.Context(), of.Script, k, args)
 		require.NoError(t, err)
 		said, err := got.AsIntSlice()
 		require.NoError(t, err)
@@ -451,29 +444,26 @@ func TestRenewalApart(t *testing.T) {
 		require.GreaterOrEqual(t, score(), before, "a lease only grows")
 	}
 	require.Greater(t, score(), float64(time.Now().Add(30*time.Minute).UnixMilli()))
-	r.do("ZADD", r.of.waiting, "1", p.id)
+	r.Ask("ZADD", r.of.waiting, "1", p.id)
 	require.Zero(t, renew(participantRenewal, time.Hour), "it was over")
 	require.Zero(t, renew(participantRenewal.Apart[0], time.Hour), "it was over")
 	left, err := p.leave(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, broken, left.state)
 	require.EqualValues(t, 1, renew(participantRenewal, time.Hour), "a look tells how its generation ended")
-	r.do("DEL", keys.BarrierArrival(r.of.key, p.id))
+	r.Ask("DEL", keys.BarrierArrival(r.of.key, p.id))
 	require.Zero(t, renew(participantRenewal, time.Hour))
 	require.Zero(t, renew(participantRenewal.Apart[1], time.Hour))
 }
 
 func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
+	return enginetest.SentFor(s, r.of.key)
 }
 
 func faultyBarrier(t *testing.T, parties int, change ...func(*core.Config)) (*barrierRig, *redistest.Proxy) {
 	t.Helper()
-	server := redistest.Shared(t)
-	through, proxy := redistest.ThroughProxy(t, server)
-	r := barrierOn(t, through, redistest.Name(t), parties, change...)
-	r.raw = server.Client(t)
-	return r, proxy
+	r, proxy := enginetest.FaultyRig(t, change...)
+	return &barrierRig{NewBarrier(r.E, redistest.Name(t), parties), r}, proxy
 }
 
 func TestALostReplyOfABarrier(t *testing.T) {
@@ -492,7 +482,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 	t.Run("to a reset, and the next generation is left alone", func(t *testing.T) {
 		t.Parallel()
 		r, proxy := faultyBarrier(t, 3, enginetest.ShortSends)
-		other := barrierOn(t, r.raw, r.of.key, 3)
+		other := barrierOn(t, r.Raw, r.of.key, 3)
 		a := other.arriving(t.Context())
 		other.waiting(1)
 		lost := proxy.DropReply(r.sent(resetScript), 1, redistest.Silent())
@@ -518,7 +508,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 	t.Run("to a reset, and the generation has opened before it is sent again", func(t *testing.T) {
 		t.Parallel()
 		r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
-		other := barrierOn(t, r.raw, r.of.key, 2)
+		other := barrierOn(t, r.Raw, r.of.key, 2)
 		a := other.arriving(t.Context())
 		other.waiting(1)
 		held := proxy.HoldRequest(r.sent(resetScript))
@@ -540,7 +530,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		t.Run("to a delete, and "+want, func(t *testing.T) {
 			t.Parallel()
 			r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
-			other := barrierOn(t, r.raw, r.of.key, 2)
+			other := barrierOn(t, r.Raw, r.of.key, 2)
 			a := other.arriving(t.Context())
 			other.waiting(1)
 			deleted := make(chan error, 1)
@@ -579,7 +569,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		lost := proxy.DropReply(r.sent(arriveScript), 1, redistest.Silent())
 		a := r.arriving(t.Context())
 		lost.Await(t)
-		other := barrierOn(t, r.raw, r.of.key, 3)
+		other := barrierOn(t, r.Raw, r.of.key, 3)
 		b := other.arriving(t.Context())
 		other.waiting(1)
 		r.waiting(1)
@@ -591,7 +581,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r, proxy := faultyBarrier(t, 2)
-				other := barrierOn(t, r.raw, r.of.key, 2)
+				other := barrierOn(t, r.Raw, r.of.key, 2)
 				a := other.arriving(t.Context())
 				other.waiting(1)
 				lost := proxy.DropReply(r.sent(arriveScript), 1, redistest.Silent())
@@ -620,7 +610,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 	t.Run("to the last arrival", func(t *testing.T) {
 		t.Parallel()
 		r, proxy := faultyBarrier(t, 2)
-		other := barrierOn(t, r.raw, r.of.key, 2)
+		other := barrierOn(t, r.Raw, r.of.key, 2)
 		a := other.arriving(t.Context())
 		other.waiting(1)
 		lost := proxy.DropReply(r.sent(arriveScript), 1)
@@ -655,7 +645,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		require.ErrorIs(t, redistest.Done(t, a).err, context.Canceled)
 		proxy.AwaitCount(t, r.sent(leaveScript), 1)
 		require.Eventually(t, func() bool {
-			all, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern("{"+r.of.key+"}:arrival:*").Build()).AsStrSlice()
+			all, err := r.Raw.Do(context.Background(), r.Raw.B().Keys().Pattern("{"+r.of.key+"}:arrival:*").Build()).AsStrSlice()
 			return err == nil && len(all) == 1
 		}, soon, 5*time.Millisecond)
 		held.Release()
@@ -680,7 +670,7 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 		r.waiting(1)
 		proxy.Refuse()
 		proxy.CutAll()
-		_, err := barrierOn(t, r.raw, r.of.key, 2).Await(t.Context())
+		_, err := barrierOn(t, r.Raw, r.of.key, 2).Await(t.Context())
 		require.NoError(t, err)
 		proxy.Accept()
 		require.NoError(t, redistest.Done(t, a).err)
@@ -713,7 +703,7 @@ func TestAFullServerRefusesArrivals(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a, b := r.arriving(ctx), r.arriving(t.Context())
 	r.waiting(2)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	short, done := context.WithTimeout(t.Context(), time.Second)
 	defer done()
 	_, err := r.Await(short)
@@ -730,7 +720,7 @@ func TestNothingOfABarrierStaysBehind(t *testing.T) {
 	r := newBarrierRig(t, 1)
 	for range 1000 {
 		name := redistest.Name(t)
-		_, err := NewBarrier(r.e, name, 1).Await(t.Context())
+		_, err := NewBarrier(r.E, name, 1).Await(t.Context())
 		require.NoError(t, err)
 		r.ends(name, keys.BarrierOpened(name))
 	}

@@ -17,18 +17,18 @@ import (
 
 // at is the server's time in µs, so long ago, or ahead if that is below 0.
 func (r *rig) at(ago time.Duration) string {
-	r.t.Helper()
-	msg := r.do("TIME")
+	r.T.Helper()
+	msg := r.Ask("TIME")
 	t, err := msg.AsIntSlice()
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	return decimal(t[0]*1_000_000 + t[1] - ago.Microseconds())
 }
 
 // ahead has the latch armed at a time to which the clock has not come again.
 func (r *rig) ahead(n int64) *rig {
-	r.t.Helper()
+	r.T.Helper()
 	r.arm(n)
-	r.do("SET", r.of.armed, r.at(-time.Hour))
+	r.Ask("SET", r.of.armed, r.at(-time.Hour))
 	return r
 }
 
@@ -57,12 +57,12 @@ func TestLatchCountDownThatIsSentAgainCountsAfterTheClockWentBack(t *testing.T) 
 			t.Parallel()
 			r := newRig(t).arm(3)
 			for key, ago := range map[string]time.Duration{r.of.armed: c.armed, r.of.opened: c.opened} {
-				if r.do("SET", key, r.at(ago)); ago == no {
-					r.do("DEL", key)
+				if r.Ask("SET", key, r.at(ago)); ago == no {
+					r.Ask("DEL", key)
 				}
 			}
-			request := r.e.Request(r.of.lane, 0)
-			args := append(r.e.Preamble(request, r.of.channel), decimal(c.age.Microseconds()), "1", "")
+			request := r.E.Request(r.of.lane, 0)
+			args := append(r.E.Preamble(request, r.of.channel), decimal(c.age.Microseconds()), "1", "")
 			said, err := r.h.numbers(t.Context(), downScript, request, r.of, args)
 			require.NoError(t, err)
 			require.Equal(t, c.told, errors.Is(counted(said, 1), errTooLate), "%v", said)
@@ -94,7 +94,7 @@ func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	told := new(enginetest.Outcomes)
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.ahead(3)
-	r.do("SET", r.of.opened, r.at(-time.Hour), "PX", memory)
+	r.Ask("SET", r.of.opened, r.at(-time.Hour), "PX", memory)
 	held := proxy.HoldRequest(r.sent(downScript))
 	_, err := r.CountDown(context.Background())
 	require.ErrorIs(t, err, ErrInvalidArgument)
@@ -102,11 +102,11 @@ func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	require.Equal(t, "3", r.stored())
 	held.Release()
 	proxy.AwaitCount(t, r.sent(downScript), 2)
-	old := r.e.Request(r.of.lane, 9)
+	old := r.E.Request(r.of.lane, 9)
 	work := core.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 1}
-	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "1", ""))
-	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+	late := r.h.late(r.of, 1, append(r.E.Preamble(old, r.of.channel), "0", "1", ""))
+	require.ErrorIs(t, r.E.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
+	redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.Take())
 	require.Equal(t, "3", r.stored())
 }

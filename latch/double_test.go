@@ -18,7 +18,7 @@ import (
 )
 
 // double is the double barrier of the rig's name.
-func (r *barrierRig) double() *DoubleBarrier { return NewDoubleBarrier(r.e, r.of.key, r.parties) }
+func (r *barrierRig) double() *DoubleBarrier { return NewDoubleBarrier(r.E, r.of.key, r.parties) }
 
 // entered is how an Enter ended.
 type entered struct {
@@ -37,13 +37,13 @@ func (r *barrierRig) entering(ctx context.Context) <-chan entered {
 
 // inside has two parties enter, the first by r.
 func (r *barrierRig) inside(other *barrierRig) (one, two *Member) {
-	r.t.Helper()
-	first := r.entering(r.t.Context())
+	r.T.Helper()
+	first := r.entering(r.T.Context())
 	r.waiting(1)
-	two, err := other.double().Enter(r.t.Context())
-	require.NoError(r.t, err)
-	a := redistest.Done(r.t, first)
-	require.NoError(r.t, a.err)
+	two, err := other.double().Enter(r.T.Context())
+	require.NoError(r.T, err)
+	a := redistest.Done(r.T, first)
+	require.NoError(r.T, a.err)
 	return a.Member, two
 }
 
@@ -83,7 +83,7 @@ func TestDoubleBarrierPartiesEnterTogetherAndLeaveTogether(t *testing.T) {
 func TestDoubleBarrierMemberThatDiesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(2 * time.Second) })
-	lives := barrierOn(t, r.raw, r.of.key, 2)
+	lives := barrierOn(t, r.Raw, r.of.key, 2)
 	stays, dies := lives.inside(r) // whose lease is that of all until they renew it
 	proxy.BlackHole()
 	leaves := leavesOf(stays, t.Context())
@@ -124,7 +124,7 @@ func TestDoubleBarrierLeaveWhoseContextEndsHasLeft(t *testing.T) {
 	redistest.Waits(t, leaves)
 	require.NoError(t, b.Leave(t.Context()))
 	got(t, leaves)
-	for _, bad := range []*DoubleBarrier{NewDoubleBarrier(r.e, "", 2), NewDoubleBarrier(r.e, r.of.key, 0)} {
+	for _, bad := range []*DoubleBarrier{NewDoubleBarrier(r.E, "", 2), NewDoubleBarrier(r.E, r.of.key, 0)} {
 		_, err := bad.Enter(t.Context())
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
@@ -152,7 +152,7 @@ func TestDoubleBarrierLostRepliesCountOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, proxy := faultyBarrier(t, 2)
-			other := barrierOn(t, r.raw, r.of.key, 2)
+			other := barrierOn(t, r.Raw, r.of.key, 2)
 			match := redistest.MatchScript(s.Body())
 			lost := proxy.DropReply(match, 1)
 			first := other.entering(t.Context())
@@ -177,14 +177,14 @@ func TestDoubleBarrierLostRepliesCountOnce(t *testing.T) {
 func TestDoubleBarrierEnterThatLearnsTooLateIsLost(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2)
-	other := barrierOn(t, r.raw, r.of.key, 2)
+	other := barrierOn(t, r.Raw, r.of.key, 2)
 	first := r.entering(t.Context())
 	r.waiting(1)
 	held := proxy.HoldRequest(redistest.MatchScript(keepWaitingScript.Body()))
 	b, err := other.double().Enter(t.Context())
 	require.NoError(t, err)
 	held.Await(t)
-	r.do("ZREM", keys.BarrierInside(r.of.key, strings.Split(b.owner, "/")[0]), r.others(b)[0])
+	r.Ask("ZREM", keys.BarrierInside(r.of.key, strings.Split(b.owner, "/")[0]), r.others(b)[0])
 	held.Release()
 	require.ErrorIs(t, redistest.Done(t, first).err, ErrLost)
 	require.NoError(t, b.Leave(t.Context()))
@@ -192,11 +192,11 @@ func TestDoubleBarrierEnterThatLearnsTooLateIsLost(t *testing.T) {
 
 // others are the parties that are inside with m.
 func (r *barrierRig) others(m *Member) (all []string) {
-	r.t.Helper()
+	r.T.Helper()
 	generation, id, _ := strings.Cut(m.owner, "/")
-	msg := r.do("ZRANGE", keys.BarrierInside(r.of.key, generation), "0", "-1")
+	msg := r.Ask("ZRANGE", keys.BarrierInside(r.of.key, generation), "0", "-1")
 	parties, err := msg.AsStrSlice()
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	for _, party := range parties {
 		if party != id {
 			all = append(all, party)
@@ -209,7 +209,7 @@ func (r *barrierRig) others(m *Member) (all []string) {
 func TestDoubleBarrierLeaveThatIsDeferredGoesOn(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
-	a, b := r.inside(barrierOn(t, r.raw, r.of.key, 2))
+	a, b := r.inside(barrierOn(t, r.Raw, r.of.key, 2))
 	proxy.BlackHole()
 	require.ErrorIs(t, a.Leave(t.Context()), ErrDeferred)
 	proxy.Restore()
@@ -226,14 +226,14 @@ func TestDoubleBarrierOnAFullServer(t *testing.T) {
 	server := redistest.Start(t)
 	through, proxy := redistest.ThroughProxy(t, server)
 	r := barrierOn(t, through, redistest.Name(t), 2)
-	r.raw = server.Client(t)
-	other := barrierOn(t, r.raw, r.of.key, 2)
+	r.Raw = server.Client(t)
+	other := barrierOn(t, r.Raw, r.of.key, 2)
 	first := other.entering(t.Context())
 	other.waiting(1)
 	held := proxy.HoldRequest(redistest.MatchScript(passScript.Body()))
 	second := r.entering(t.Context())
 	held.Await(t)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	held.Release()
 	a, b := redistest.Done(t, first), redistest.Done(t, second)
 	require.NoError(t, errors.Join(a.err, b.err))
@@ -248,11 +248,11 @@ func TestDoubleBarrierOnAFullServer(t *testing.T) {
 func TestDoubleBarrierLeaveThatArrivesAfterTheLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
-	a, b := r.inside(barrierOn(t, r.raw, r.of.key, 2))
+	a, b := r.inside(barrierOn(t, r.Raw, r.of.key, 2))
 	require.True(t, a.grant.Finish(core.ErrReleased))
-	r.do("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0])) // as leases that have ended
+	r.Ask("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0])) // as leases that have ended
 	lost := proxy.DropReply(redistest.MatchScript(departScript.Body()), 1, redistest.Silent())
-	a.grant = r.e.NewGrant((*membership)(a), a.owner, r.e.Now(), 300*time.Millisecond, 0, watchdog.Instant{}, (*membership)(a))
+	a.grant = r.E.NewGrant((*membership)(a), a.owner, r.E.Now(), 300*time.Millisecond, 0, watchdog.Instant{}, (*membership)(a))
 	require.ErrorIs(t, a.Leave(t.Context()), ErrLost)
 	lost.Cancel()
 	require.ErrorIs(t, a.Leave(t.Context()), ErrLost)
@@ -264,8 +264,8 @@ func TestDoubleBarrierLeaveThatArrivesAfterTheLeaseIsLost(t *testing.T) {
 func TestDoubleBarrierLeavesOfOneMemberKnowThatItWasLost(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2)
-	a, b := r.inside(barrierOn(t, r.raw, r.of.key, 2))
-	r.do("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0]))
+	a, b := r.inside(barrierOn(t, r.Raw, r.of.key, 2))
+	r.Ask("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0]))
 	held := proxy.HoldRequest(redistest.MatchScript(departScript.Body()))
 	first := leavesOf(a, t.Context())
 	held.Await(t)
@@ -309,17 +309,17 @@ func longLeases(c *core.Config) { c.WatchdogTimeout = time.Hour }
 
 // ghost has A, whose context ends with a server that does not answer, told that nobody knows, and then B pass with it.
 func (r *barrierRig) ghost(proxy *redistest.Proxy, arrived func()) *Member {
-	r.t.Helper()
-	ctx, cancel := context.WithCancel(r.t.Context())
+	r.T.Helper()
+	ctx, cancel := context.WithCancel(r.T.Context())
 	defer cancel()
 	first := r.entering(ctx)
 	arrived()
 	proxy.BlackHole()
 	cancel()
-	require.ErrorIs(r.t, redistest.Done(r.t, first).err, ErrOutcomeUnknown)
-	b, err := barrierOn(r.t, r.raw, r.of.key, 2, longLeases).double().Enter(r.t.Context())
-	require.NoError(r.t, err)
-	require.Len(r.t, r.others(b), 1)
+	require.ErrorIs(r.T, redistest.Done(r.T, first).err, ErrOutcomeUnknown)
+	b, err := barrierOn(r.T, r.Raw, r.of.key, 2, longLeases).double().Enter(r.T.Context())
+	require.NoError(r.T, err)
+	require.Len(r.T, r.others(b), 1)
 	proxy.Restore()
 	return b
 }
@@ -369,7 +369,7 @@ func TestDoubleBarrierLeaveThatWasDeferredBeyondTheLeaseIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
-			b, a := barrierOn(t, r.raw, r.of.key, 2).inside(r) // whose lease is that of all until they renew it
+			b, a := barrierOn(t, r.Raw, r.of.key, 2).inside(r) // whose lease is that of all until they renew it
 			proxy.BlackHole()
 			ends := a.grant.Deadline()
 			require.ErrorIs(t, a.Leave(t.Context()), ErrDeferred)
@@ -389,7 +389,7 @@ func TestDoubleBarrierLeaveThatWasDeferredBeyondTheLeaseIsLost(t *testing.T) {
 func TestDoubleBarrierLeaveEndsSoonAfterItsContext(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2, longLeases)
-	a, b := r.inside(barrierOn(t, r.raw, r.of.key, 2, longLeases))
+	a, b := r.inside(barrierOn(t, r.Raw, r.of.key, 2, longLeases))
 	held := proxy.HoldRequest(redistest.MatchScript(departScript.Body()))
 	ctx, cancel := context.WithCancel(t.Context())
 	first := leavesOf(a, ctx)

@@ -17,11 +17,8 @@ import (
 
 func faulty(t *testing.T, change ...func(*core.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
-	server := redistest.Shared(t)
-	through, proxy := redistest.ThroughProxy(t, server)
-	r := rigOn(t, through, redistest.Name(t), change...)
-	r.raw = server.Client(t)
-	return r, proxy
+	r, proxy := enginetest.FaultyRig(t, change...)
+	return &rig{New(r.E, redistest.Name(t)), r}, proxy
 }
 
 // TestALostReplyCountsOnce drops the reply to each script once: it is sent again
@@ -35,9 +32,9 @@ func TestALostReplyCountsOnce(t *testing.T) {
 	}{
 		"down":  {downScript, func(_ *testing.T, r *rig) { r.down(2) }, "2"},
 		"once":  {downScript, func(_ *testing.T, r *rig) { r.once("p", 2); r.once("p", 2) }, "2"},
-		"opens": {downScript, func(_ *testing.T, r *rig) { r.do("SET", r.of.key, "1"); r.down(0); r.arm(5) }, "5"},
-		"await": {lookScript, func(t *testing.T, r *rig) { r.do("DEL", r.of.key); require.NoError(t, r.Await(t.Context())) }, ""},
-		"arm":   {trySetScript, func(_ *testing.T, r *rig) { r.do("DEL", r.of.key); r.arm(4) }, "4"},
+		"opens": {downScript, func(_ *testing.T, r *rig) { r.Ask("SET", r.of.key, "1"); r.down(0); r.arm(5) }, "5"},
+		"await": {lookScript, func(t *testing.T, r *rig) { r.Ask("DEL", r.of.key); require.NoError(t, r.Await(t.Context())) }, ""},
+		"arm":   {trySetScript, func(_ *testing.T, r *rig) { r.Ask("DEL", r.of.key); r.arm(4) }, "4"},
 		"delete": {deleteScript, func(t *testing.T, r *rig) {
 			did, err := r.Delete(t.Context())
 			require.NoError(t, err)
@@ -91,7 +88,7 @@ func TestAClientIDThatWasUsedBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for flight := range flights {
-		r.do("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
+		r.Ask("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
 	}
 	r.arm(5).down(4)
 	r.once("p", 3)
@@ -105,11 +102,11 @@ func TestAClientIDThatWasUsedBefore(t *testing.T) {
 // settled reports whether a lane of this client holds what a settled request
 // leaves.
 func (r *rig) settled(ending string) bool {
-	r.t.Helper()
-	keys, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
-	require.NoError(r.t, err)
+	r.T.Helper()
+	keys, err := r.Raw.Do(context.Background(), r.Raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
+	require.NoError(r.T, err)
 	for _, key := range keys {
-		msg := r.do("GET", key)
+		msg := r.Ask("GET", key)
 		if text, _ := msg.ToString(); strings.HasSuffix(text, ending) {
 			return true
 		}
@@ -135,17 +132,9 @@ func TestASilentServer(t *testing.T) {
 				t.Parallel()
 				r, proxy := faulty(t, enginetest.ShortSends)
 				r.arm(10)
-				var lost *redistest.Drop
-				if ran {
-					lost = proxy.DropReply(r.sent(c.script), 100, redistest.Silent())
-				} else {
-					proxy.BlackHole()
-				}
+				restore := proxy.Silence(r.sent(c.script), ran)
 				require.ErrorIs(t, c.do(t.Context(), r), ErrOutcomeUnknown)
-				if ran {
-					lost.Cancel()
-				}
-				proxy.Restore()
+				restore()
 				want := c.not
 				if ran {
 					want = c.ran
@@ -155,7 +144,7 @@ func TestASilentServer(t *testing.T) {
 					require.Eventually(t, func() bool { return r.settled(" void") }, soon, 5*time.Millisecond)
 				}
 				require.Equal(t, want, r.stored())
-				require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+				require.Eventually(t, func() bool { return r.E.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
 				require.Equal(t, want, r.stored())
 			})
 		}
@@ -179,7 +168,7 @@ func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
 			t.Run(name+" "+party, func(t *testing.T) {
 				t.Parallel()
 				r, proxy := faulty(t, enginetest.ShortSends)
-				other := rigOn(t, r.raw, r.of.key)
+				other := rigOn(t, r.Raw, r.of.key)
 				other.arm(5)
 				_, err := other.Delete(t.Context()) // an opening before it does not matter
 				require.NoError(t, err)
@@ -189,7 +178,7 @@ func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
 				require.ErrorIs(t, err, ErrOutcomeUnknown)
 				again.do(other)
 				proxy.Restore()
-				require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+				require.Eventually(t, func() bool { return r.E.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
 				require.Equal(t, again.left, r.stored())
 			})
 		}
@@ -209,14 +198,14 @@ func TestLatchCountDownThatIsSentAgainCountsInNoLaterArming(t *testing.T) {
 		done <- err
 	}()
 	held.Await(t)
-	other := rigOn(t, r.raw, r.of.key)
+	other := rigOn(t, r.Raw, r.of.key)
 	for range 5 { // a hundredth of the age is for clocks that do not run alike
 		redistest.Waits(t, done)
 	}
 	_, err := other.Delete(t.Context())
 	require.NoError(t, err)
 	other.arm(5)
-	r.do("DEL", r.of.opened) // the time of the arming tells, too
+	r.Ask("DEL", r.of.opened) // the time of the arming tells, too
 	got(t, done)
 	require.Equal(t, "5", r.stored())
 	held.Release()
@@ -244,14 +233,14 @@ func TestLatchCountDownOfAnEarlierLifeDoesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t).arm(3)
-			msg := r.do("GET", r.of.armed)
+			msg := r.Ask("GET", r.of.armed)
 			now, err := msg.AsInt64()
 			require.NoError(t, err)
-			if r.do("SET", r.of.armed, decimal(now-c.armed)); c.armed == 0 {
-				r.do("DEL", r.of.armed)
+			if r.Ask("SET", r.of.armed, decimal(now-c.armed)); c.armed == 0 {
+				r.Ask("DEL", r.of.armed)
 			}
-			request := r.e.Request(r.of.lane, 0)
-			args := append(r.e.Preamble(request, r.of.channel), decimal(c.age), "1", "")
+			request := r.E.Request(r.of.lane, 0)
+			args := append(r.E.Preamble(request, r.of.channel), decimal(c.age), "1", "")
 			_, err = r.h.numbers(t.Context(), downScript, request, r.of, args)
 			require.NoError(t, err)
 			require.Equal(t, c.left, r.stored())
@@ -266,10 +255,10 @@ func TestLatchArmingLeavesNoTimeAfterItsEnd(t *testing.T) {
 		"opened":  func(r *rig) { r.down(0) },
 		"deleted": func(r *rig) { _, _ = r.Delete(context.Background()) },
 		"by Java, seen by a look": func(r *rig) {
-			r.do("DEL", r.of.key)
+			r.Ask("DEL", r.of.key)
 			_, _ = r.Count(context.Background())
 		},
-		"by Java, seen by a count down": func(r *rig) { r.do("DEL", r.of.key); r.down(0) },
+		"by Java, seen by a count down": func(r *rig) { r.Ask("DEL", r.of.key); r.down(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,12 +275,12 @@ func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).arm(5)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "1")
 	_, err := r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrDeferred)
 	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "NOREPLICAS")
-	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "0")
 	r.awaitStored("4")
 }
 
@@ -300,16 +289,16 @@ func TestAFullServerCountsDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).arm(3)
-	r.do("CONFIG", "SET", "maxmemory", "1")
-	_, err := New(r.e, redistest.Name(t)).TrySetCount(t.Context(), 1)
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
+	_, err := New(r.E, redistest.Name(t)).TrySetCount(t.Context(), 1)
 	require.ErrorContains(t, err, "OOM")
 	r.down(2)
 	r.once("p", 1)
 	r.once("p", 1)
 	r.once("q", 0)
-	r.do("CONFIG", "SET", "maxmemory", "0")
+	r.Ask("CONFIG", "SET", "maxmemory", "0")
 	r.arm(3)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	did, err := r.Delete(t.Context())
 	require.NoError(t, err)
 	require.True(t, did)
@@ -323,7 +312,7 @@ func TestALostMessage(t *testing.T) {
 	r.arm(1)
 	done := r.awaiting(t.Context())
 	r.waiting(1)
-	other := rigOn(t, r.raw, r.of.key)
+	other := rigOn(t, r.Raw, r.of.key)
 	proxy.Refuse()
 	proxy.CutAll()
 	other.down(0)
@@ -347,7 +336,7 @@ func TestAMessageThatNeverCameCostsAtMostTheCap(t *testing.T) {
 		r.waiting(3)
 		leave() // and another looks for all
 		require.ErrorIs(t, redistest.Done(t, head), context.Canceled)
-		r.do("DEL", r.of.key) // and nobody is told
+		r.Ask("DEL", r.of.key) // and nobody is told
 		began := time.Now()
 		for _, done := range all {
 			got(t, done)

@@ -145,7 +145,7 @@ func partyChild(p *redistest.Parent) {
 	for over.Err() == nil {
 		one()
 	}
-	_ = e.Close(context.Background())
+	_ = locking.Close(context.Background(), e)
 	p.Say("over")
 }
 

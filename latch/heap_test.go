@@ -18,7 +18,7 @@ import (
 func TestNothingStaysBehindOfManyNames(t *testing.T) {
 	// What has been waited for is listened to for so long.
 	r := newRig(t, func(c *core.Config) { c.Linger = time.Millisecond })
-	b := NewBarrier(r.e, redistest.Name(t), 1)
+	b := NewBarrier(r.E, redistest.Name(t), 1)
 	for what, once := range map[string]func(name string) error{"latch": r.useLatch, "barrier": r.useBarrier} {
 		t.Run(what, func(t *testing.T) {
 			name := redistest.Name(t)
@@ -31,7 +31,7 @@ func TestNothingStaysBehindOfManyNames(t *testing.T) {
 
 // useLatch arms a latch, waits for it, and counts it down.
 func (r *rig) useLatch(name string) error {
-	ctx, l := context.Background(), New(r.e, name)
+	ctx, l := context.Background(), New(r.E, name)
 	if did, err := l.TrySetCount(ctx, 2); err != nil || !did {
 		return fmt.Errorf("armed %v: %w", did, err)
 	}
@@ -44,6 +44,6 @@ func (r *rig) useLatch(name string) error {
 
 // useBarrier has the one party of a barrier arrive.
 func (r *rig) useBarrier(name string) error {
-	_, err := NewBarrier(r.e, name, 1).Await(context.Background())
+	_, err := NewBarrier(r.E, name, 1).Await(context.Background())
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -35,7 +36,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 	},
 	"open is who was never armed": func(t *testing.T, r *rig) {
 		require.NoError(t, r.Await(t.Context()))
-		r.do("SET", r.of.key, "0")
+		r.Ask("SET", r.of.key, "0")
 		require.NoError(t, r.Await(t.Context()), "what Redisson's trySetCount(0) leaves")
 		did, err := r.TrySetCount(t.Context(), 2)
 		require.NoError(t, err)
@@ -83,15 +84,15 @@ var suite = map[string]func(t *testing.T, r *rig){
 		require.False(t, r.exists(r.of.parties))
 		r.arm(2)
 		r.once("a", 1)
-		r.do("SET", r.of.key, "9") // armed by another, with more than can be left
+		r.Ask("SET", r.of.key, "9") // armed by another, with more than can be left
 		r.once("a", 8)
 		r.once("a", 8)
-		r.do("DEL", r.of.key) // opened by another
+		r.Ask("DEL", r.of.key) // opened by another
 		r.down(0)
 		require.False(t, r.exists(r.of.parties))
 		r.arm(2)
 		r.once("a", 1)
-		r.do("DEL", r.of.key)
+		r.Ask("DEL", r.of.key)
 		r.arm(2)
 		r.once("a", 1)
 		r.once("\x00 {}\xff", 0)
@@ -105,7 +106,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 		} {
 			r.arm(2)
 			r.once("a", 1)
-			r.do("DEL", r.of.key) // as Java opens it
+			r.Ask("DEL", r.of.key) // as Java opens it
 			require.True(t, r.exists(r.of.parties))
 			do()
 			require.False(t, r.exists(r.of.parties), name)
@@ -117,8 +118,8 @@ var suite = map[string]func(t *testing.T, r *rig){
 	},
 	"what is no time of an opening keeps nobody waiting": func(t *testing.T, r *rig) {
 		for _, junk := range [][]string{{"HSET", r.of.opened, "f", "v"}, {"SET", r.of.opened, "no time"}} {
-			r.do("DEL", r.of.opened)
-			r.do(junk...)
+			r.Ask("DEL", r.of.opened)
+			r.Ask(junk...)
 			r.arm(1)
 			done := r.awaiting(t.Context())
 			r.waiting(1)
@@ -169,9 +170,9 @@ var suite = map[string]func(t *testing.T, r *rig){
 			{"SET", "99999999999999999999", noInteger},
 		} {
 			if c.say == "HSET" {
-				r.do("HSET", r.of.key, "f", "v")
+				r.Ask("HSET", r.of.key, "f", "v")
 			} else {
-				r.do("SET", r.of.key, c.what)
+				r.Ask("SET", r.of.key, c.what)
 			}
 			for op, do := range operations {
 				err := do(t.Context(), r.Latch)
@@ -179,7 +180,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 				require.ErrorContains(t, err, c.kind, op)
 				require.NotErrorIs(t, err, ErrOutcomeUnknown, op)
 			}
-			msg := r.do("DEL", r.of.key)
+			msg := r.Ask("DEL", r.of.key)
 			n, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.EqualValues(t, 1, n, "it is there still")
@@ -203,7 +204,7 @@ func TestNothingOfANameStaysBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i := range 1000 {
-		l := New(r.e, redistest.Name(t))
+		l := New(r.E, redistest.Name(t))
 		_, err := l.TrySetCount(t.Context(), 1)
 		require.NoError(t, err)
 		if i%2 == 0 {
@@ -217,7 +218,7 @@ func TestNothingOfANameStaysBehind(t *testing.T) {
 			require.False(t, r.exists(key), key)
 		}
 		for _, key := range []string{l.of.opened, l.of.lane + ":0"} {
-			msg := r.do("PTTL", key)
+			msg := r.Ask("PTTL", key)
 			ttl, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.Greater(t, ttl, int64(0), key)
@@ -235,7 +236,7 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 		all = append(all, r.awaiting(t.Context()))
 	}
 	r.waiting(10)
-	require.NoError(t, r.e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), r.E))
 	for _, done := range all {
 		require.ErrorIs(t, <-done, ErrClosed)
 	}

@@ -45,7 +45,7 @@ func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 	for i, cancel := range leave { // each becomes the head for 200 ms
 		time.AfterFunc(time.Duration(i+1)*200*time.Millisecond, cancel)
 	}
-	r.do("DEL", r.of.key)
+	r.Ask("DEL", r.of.key)
 	passed := 0
 	for _, done := range all {
 		if err := redistest.Done(t, done); err == nil {
@@ -57,8 +57,8 @@ func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 
 // entered blocks until so many wait in this process.
 func (r *rig) entered(n int) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool {
+	r.T.Helper()
+	require.Eventually(r.T, func() bool {
 		g := r.h.places.Get(r.of.key)
 		defer r.h.places.Put(r.of.key, g)
 		g.Mu.Lock()

@@ -14,10 +14,10 @@ import (
 
 // downFor counts down under a request id, to left.
 func (r *rig) downFor(id string, left int64) {
-	r.t.Helper()
+	r.T.Helper()
 	n, err := r.CountDown(context.Background(), WithRequestID(id, time.Hour))
-	require.NoError(r.t, err)
-	require.Equal(r.t, left, n)
+	require.NoError(r.T, err)
+	require.Equal(r.T, left, n)
 }
 
 // TestLatchCountDownWithRequestIDCountsOnce, however often and wherever it is called, and
@@ -90,7 +90,7 @@ func TestLatchWithTTLOpensByItself(t *testing.T) {
 	require.True(t, did)
 	r.once("p", 1)
 	for _, key := range []string{r.of.key, r.of.armed, r.of.parties} {
-		ttl := r.do("PTTL", key)
+		ttl := r.Ask("PTTL", key)
 		n, err := ttl.AsInt64()
 		require.NoError(t, err)
 		require.Positive(t, n, key)
@@ -111,8 +111,8 @@ func TestLatchWithTTLThatIsArmedAgainAtOnce(t *testing.T) {
 	require.True(t, did)
 	first := r.awaiting(t.Context())
 	r.waiting(1)
-	r.do("DEL", r.of.key, r.of.armed) // as its end does, without a word
-	r.arm(2)                          // which wakes those who wait
+	r.Ask("DEL", r.of.key, r.of.armed) // as its end does, without a word
+	r.arm(2)                           // which wakes those who wait
 	got(t, first)
 	second := r.awaiting(t.Context())
 	r.waiting(1)

@@ -22,7 +22,7 @@ func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
 	told := new(enginetest.Outcomes)
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Outcomes = told })
 	r.arm(3)
-	b := NewBarrier(r.e, r.of.key+"b", 2)
+	b := NewBarrier(r.E, r.of.key+"b", 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { // ends with ctx
@@ -52,11 +52,11 @@ func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 	raw := server.Client(t)
 	e, err := locking.New(t.Context(), raw, c)
 	require.NoError(t, err)
-	r := (&rig{New(e, redistest.Name(t)), t, raw, e}).arm(5)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	r := (&rig{New(e, redistest.Name(t)), enginetest.Rig{T: t, Raw: raw, E: e}}).arm(5)
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "1")
 	_, err = r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrDeferred)
-	require.ErrorContains(t, r.e.Close(context.Background()), "count down 1")
+	require.ErrorContains(t, locking.Close(context.Background(), r.E), "count down 1")
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.Take())
 }
 
@@ -66,13 +66,13 @@ func TestLatchCountDownThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(enginetest.Outcomes)
 	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
-	r.do("SET", r.of.key, "5")
+	r.Ask("SET", r.of.key, "5")
 	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
 	require.Greater(t, old.Age(), time.Hour)
 	work := core.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 2}
-	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "2", ""))
-	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+	late := r.h.late(r.of, 1, append(r.E.Preamble(old, r.of.channel), "0", "2", ""))
+	require.ErrorIs(t, r.E.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
+	redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 2"}, told.Take())
 	require.Equal(t, "5", r.stored())
 	require.ErrorIs(t, late(t.Context(), old), ErrInvalidArgument, "said twice")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -21,9 +20,7 @@ var soon = redistest.Soon
 // rig is a latch, and a look at its keys.
 type rig struct {
 	*Latch
-	t   testing.TB
-	raw rueidis.Client
-	e   *locking.Engine
+	enginetest.Rig
 }
 
 func newRig(t testing.TB, change ...func(*core.Config)) *rig {
@@ -33,64 +30,53 @@ func newRig(t testing.TB, change ...func(*core.Config)) *rig {
 
 func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*core.Config)) *rig {
 	t.Helper()
-	e := enginetest.On(t, raw, change...)
-	return &rig{New(e, name), t, raw, e}
+	r := enginetest.NewRig(t, raw, change...)
+	return &rig{New(r.E, name), r}
 }
 
 // beside is another client on the same latch.
 func (r *rig) beside(change ...func(*core.Config)) *rig {
-	r.t.Helper()
-	return rigOn(r.t, r.raw, r.of.key, change...)
+	r.T.Helper()
+	return rigOn(r.T, r.Raw, r.of.key, change...)
 }
 
 func (r *rig) arm(n int64) *rig {
-	r.t.Helper()
+	r.T.Helper()
 	did, err := r.TrySetCount(context.Background(), n)
-	require.NoError(r.t, err)
-	require.True(r.t, did)
+	require.NoError(r.T, err)
+	require.True(r.T, did)
 	return r
 }
 
 // down counts down to left.
 func (r *rig) down(left int64) {
-	r.t.Helper()
+	r.T.Helper()
 	n, err := r.CountDown(context.Background())
-	require.NoError(r.t, err)
-	require.Equal(r.t, left, n)
+	require.NoError(r.T, err)
+	require.Equal(r.T, left, n)
 }
 
 func (r *rig) once(party string, left int64) {
-	r.t.Helper()
+	r.T.Helper()
 	n, err := r.CountDownOnce(context.Background(), party)
-	require.NoError(r.t, err)
-	require.Equal(r.t, left, n, party)
+	require.NoError(r.T, err)
+	require.Equal(r.T, left, n, party)
 }
 
 // stored is what stands in Redis, "" if there is nothing.
 func (r *rig) stored() string {
-	r.t.Helper()
-	msg := r.do("GET", r.of.key)
+	r.T.Helper()
+	msg := r.Ask("GET", r.of.key)
 	text, _ := msg.ToString()
 	return text
 }
 
 func (r *rig) awaitStored(text string) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.stored() == text }, soon, 5*time.Millisecond, "never %q", text)
+	r.T.Helper()
+	require.Eventually(r.T, func() bool { return r.stored() == text }, soon, 5*time.Millisecond, "never %q", text)
 }
 
-func (r *rig) do(args ...string) rueidis.RedisMessage {
-	r.t.Helper()
-	return redistest.Do(r.t, r.raw, args...)
-}
-
-func (r *rig) exists(key string) bool {
-	r.t.Helper()
-	msg := r.do("EXISTS", key)
-	n, err := msg.AsInt64()
-	require.NoError(r.t, err)
-	return n == 1
-}
+func (r *rig) exists(key string) bool { r.T.Helper(); return r.Number("EXISTS", key) == 1 }
 
 // awaiting is an Await on a goroutine of its own.
 func (r *rig) awaiting(ctx context.Context) <-chan error {
@@ -101,8 +87,8 @@ func (r *rig) awaiting(ctx context.Context) <-chan error {
 
 // waiting blocks until so many wait in this process, and have looked and listen.
 func (r *rig) waiting(n int) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool {
+	r.T.Helper()
+	require.Eventually(r.T, func() bool {
 		return waiting(&r.h.places, r.of.key, n)
 	}, soon, time.Millisecond)
 }
@@ -129,7 +115,7 @@ func (g *waiters) count() (all, looked int) {
 }
 
 func (r *rig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
+	return enginetest.SentFor(s, r.of.key)
 }
 
 func got(t testing.TB, done <-chan error) { t.Helper(); require.NoError(t, redistest.Done(t, done)) }

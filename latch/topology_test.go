@@ -92,7 +92,7 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 	through, before := cluster.Proxied(t)
 	r := rigOn(t, through, redistest.Name(t), enginetest.ShortSends).arm(5)
-	r.raw = cluster.Client(t)
+	r.Raw = cluster.Client(t)
 	done := r.awaiting(t.Context())
 	r.waiting(1)
 	for _, left := range []string{"4", "2"} {
@@ -114,7 +114,7 @@ func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 		require.Empty(t, done)
 		r.awaitStored(map[string]string{"4": "3", "2": "1"}[left])
 	}
-	require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+	require.Eventually(t, func() bool { return r.E.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
 	r.down(0)
 	got(t, done)
 }
@@ -127,9 +127,9 @@ func (r *rig) counting() (await func()) {
 		counted <- err
 	}()
 	return func() {
-		r.t.Helper()
-		if err := redistest.Done(r.t, counted); !errors.Is(err, ErrDeferred) && err != nil {
-			require.ErrorIs(r.t, err, ErrOutcomeUnknown)
+		r.T.Helper()
+		if err := redistest.Done(r.T, counted); !errors.Is(err, ErrDeferred) && err != nil {
+			require.ErrorIs(r.T, err, ErrOutcomeUnknown)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	admin := server.Client(t)
 	user, proxy := redistest.Confined(t, server, "../docs/redis.md")
 	r := rigOn(t, user, "orders:1", enginetest.ShortSends)
-	r.raw = admin
+	r.Raw = admin
 	for name, test := range suite {
 		if name != "another type" {
 			t.Run(name, func(t *testing.T) { test(t, r.with(t, user, "orders:"+name)) })
@@ -187,18 +187,18 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		if name != "another type" {
 			t.Run(name, func(t *testing.T) {
 				b := barrierOn(t, user, "orders:"+name, 3)
-				b.raw = admin
+				b.Raw = admin
 				test(t, b)
 			})
 		}
 	}
 	b := barrierOn(t, user, "orders:moving", 2)
-	p := &participant{h: b.h, of: b.of, id: b.e.IDs.Private(), parties: 2}
+	p := &participant{h: b.h, of: b.of, id: b.E.IDs.Private(), parties: 2}
 	_, err := p.arrive(t.Context())
 	require.NoError(t, err)
 	for _, of := range append(participantRenewal.Apart, participantRenewal) {
 		k, args := of.Add(nil, nil, p.Key(), p.id, time.Hour)
-		_, err := b.e.Run(t.Context(), of.Script, k, args)
+		_, err := b.E.Run(t.Context(), of.Script, k, args)
 		require.NoError(t, err)
 	}
 	r.arm(3)
@@ -207,16 +207,16 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	lost.Cancel()
 	proxy.Restore()
-	require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond)
-	r.do("SET", "orders:2", "many")
-	require.ErrorContains(t, New(r.e, "orders:2").Await(t.Context()), "string")
+	require.Eventually(t, func() bool { return r.E.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond)
+	r.Ask("SET", "orders:2", "many")
+	require.ErrorContains(t, New(r.E, "orders:2").Await(t.Context()), "string")
 }
 
 // with is a rig on another client and name, whose keys are looked at by r's.
 func (r *rig) with(t *testing.T, c rueidis.Client, name string) *rig {
 	t.Helper()
 	other := rigOn(t, c, name)
-	other.raw = r.raw
+	other.Raw = r.Raw
 	return other
 }
 
@@ -229,7 +229,7 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 		if name != "another type" {
 			t.Run(name, func(t *testing.T) {
 				r := rigOn(t, cluster.Client(t, user), "orders:"+name)
-				r.raw = cluster.Client(t)
+				r.Raw = cluster.Client(t)
 				test(t, r)
 			})
 		}
@@ -238,7 +238,7 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 		if name != "another type" {
 			t.Run(name, func(t *testing.T) {
 				b := barrierOn(t, cluster.Client(t, user), "orders:"+name, 3)
-				b.raw = cluster.Client(t)
+				b.Raw = cluster.Client(t)
 				test(t, b)
 			})
 		}

@@ -1,13 +1,10 @@
 package lock_test
 
 import (
-	"context"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -21,20 +18,13 @@ import (
 func ruled(t *testing.T, opts ...rueidisson.Option) (c *rueidisson.Client, server *redistest.Server, proxy *redistest.Proxy) {
 	t.Helper()
 	server = redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-
+	user := redistest.UserOn(t, server, "../docs/redis.md")
 	proxy = redistest.NewProxy(t, server.Addr())
-	c, err := rueidisson.New(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	}, append(opts, rueidisson.WithWatchdogTimeout(6*time.Second))...)
+	option := user.Option()
+	option.InitAddress = []string{proxy.Addr()}
+	c, err := rueidisson.New(option, append(opts, rueidisson.WithWatchdogTimeout(6*time.Second))...)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		denied, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-		assert.NoError(t, err)
-		assert.Empty(t, denied)
-	})
+	t.Cleanup(func() { user.NothingDenied(t) })
 	t.Cleanup(func() { locktest.Close(c) })
 	return c, server, proxy
 }

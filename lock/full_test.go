@@ -31,7 +31,7 @@ func newFull(t *testing.T, version string) *full {
 	require.NoError(t, err)
 	e, err := locking.New(t.Context(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 12 * time.Second, Owned: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	t.Cleanup(func() { assert.NoError(t, locking.Close(context.Background(), e)) })
 	return &full{t, server.Client(t), e}
 }
 

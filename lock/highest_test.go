@@ -21,7 +21,7 @@ func TestFencedReservationIsAboveTheTokenOfItsHold(t *testing.T) {
 	raw := server.Client(t)
 	e, err := locking.New(t.Context(), raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), e) })
 	p, holder := newFencedProtocol(e, redistest.Name(t)), e.IDs.Private()
 	held, err := p.Acquire(t.Context(), locking.Try{Owner: holder, Lease: time.Minute, Block: 3})
 	require.NoError(t, err)

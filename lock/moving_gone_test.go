@@ -22,7 +22,7 @@ func TestAnAcquireOnAMovingSlotTakesNothingForWhoHasGone(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	e, err := locking.New(t.Context(), cluster.Client(t), core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	t.Cleanup(func() { assert.NoError(t, locking.Close(context.Background(), e)) })
 	p := newProtocol(e, redistest.Name(t))
 	moves := cluster.StartMigration(t, p.name)
 	gone, cancel := context.WithCancel(t.Context())

@@ -2,12 +2,14 @@ package multilock_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
@@ -70,8 +72,8 @@ func TestGroupIsShownByItsName(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	seen, said := new(names), new(logbook)
-	c := locktest.Open(t, proxy.Addr(), rueidisson.WithObserver(seen), said.option())
+	seen, said := new(names), new(enginetest.Log)
+	c := locktest.Open(t, proxy.Addr(), rueidisson.WithObserver(seen), rueidisson.WithLogger(slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	values := c.LockGroup(name).Of("a", "b")
 	require.NoError(t, locktest.Take(t, values).Unlock(t.Context()))
 	hold := locktest.Take(t, values)

@@ -32,14 +32,14 @@ func TestGroupConforms(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t, redistest.Version(version))
-			suite([]rueidis.ClientOption{{InitAddress: []string{server.Addr()}}}, values).Run(t)
+			locktest.OnSeveral([]rueidis.ClientOption{{InitAddress: []string{server.Addr()}}}, values, values).Run(t)
 		})
 	}
 }
 
 func TestGroupConformsOnMiniredis(t *testing.T) {
 	t.Parallel()
-	suite([]rueidis.ClientOption{redistest.Miniredis(t).ClientOption()}, values).Run(t)
+	locktest.OnSeveral([]rueidis.ClientOption{redistest.Miniredis(t).ClientOption()}, values, values).Run(t)
 }
 
 func requireGroup(t testing.TB, raw rueidis.Client, name string, want int) map[string]string {
@@ -308,9 +308,7 @@ func TestAHoldOfAGroupEndsBeforeItsTimeWhenTheServerFallsSilent(t *testing.T) {
 func TestTheACLOfTheDocsIsEnoughForAGroup(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user := redistest.UserOn(t, server, "../docs/redis.md")
 	proxy := redistest.NewProxy(t, server.Addr())
 	c, err := rueidisson.New(rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
@@ -324,7 +322,5 @@ func TestTheACLOfTheDocsIsEnoughForAGroup(t *testing.T) {
 	locktest.RequireBusy(t, locktest.Open(t, server.Addr()).LockGroup("orders").Of("a", "b"))
 	require.NoError(t, hold.Unlock(t.Context()))
 	locktest.RequireFree(t, c.LockGroup("orders").Of("a"))
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

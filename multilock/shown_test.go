@@ -1,38 +1,14 @@
 package multilock_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
 )
-
-// logbook is what a client warns of.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logbook) Write(line []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(line)
-}
-
-func (b *logbook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func (b *logbook) option() rueidisson.Option {
-	return rueidisson.WithLogger(slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelWarn})))
-}
 
 // names is an observer that keeps what it is told the objects' names by.
 type names struct {

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -14,16 +13,8 @@ import (
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	e := engineOn(t, user.Client(t))
 	for _, newOne := range kinds {
 		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
 			m := newOne(e, "orders:3", opts...)
@@ -41,24 +32,14 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // TestTheACLOfTheDocsServesNativeExpiry on a server that knows what it adds for it.
 func TestTheACLOfTheDocsServesNativeExpiry(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Version("8.0"))
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md", "+hpexpire +hpexpireat +hpexpiretime +hpttl +hpersist")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t, redistest.Version("8.0")), "../docs/redis.md", "+hpexpire +hpexpireat +hpexpiretime +hpttl +hpersist")
+	e := engineOn(t, user.Client(t))
 	for _, newOne := range kinds {
 		m := newOne(e, "orders:2", WithNativeExpiry())
 		for name, op := range multiOperations {
@@ -67,7 +48,5 @@ func TestTheACLOfTheDocsServesNativeExpiry(t *testing.T) {
 		_, err := m.clear(t.Context(), "delete")
 		require.NoError(t, err)
 	}
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

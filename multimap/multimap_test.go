@@ -20,6 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/sweep"
@@ -441,7 +442,7 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 		require.NoError(t, err, "no values are no work")
 	}
 	require.Zero(t, proxy.Count(redistest.Arg("m")), "nothing was sent")
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for name, op := range multiOperations {
 		require.ErrorIs(t, op(t.Context(), kinds["set"](e, "m")), ErrClosed, name)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,19 +16,11 @@ import (
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	e := engineOn(t, user.Client(t))
 	q := New[string](e, "orders:1", WithCodec(codec.Text))
 	bounded := NewBounded[string](e, "orders:2", WithCodec(codec.Text))
-	_, err = bounded.TrySetCapacity(t.Context(), 10)
+	_, err := bounded.TrySetCapacity(t.Context(), 10)
 	require.NoError(t, err)
 	late := NewDelayed[string](e, "orders:4", WithCodec(codec.Text))
 	_, err = late.Queue().Offer(t.Context(), "a", "a")
@@ -72,9 +63,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = q.Rename(t.Context(), "orders:3")
 	require.NoError(t, err)
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // operations is every operation that neither waits nor leaves the name.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -97,7 +98,7 @@ func TestAClosedClientSaysSo(t *testing.T) {
 	t.Parallel()
 	e := engineOn(t, miniredisClient(t))
 	q, b, d := New[string](e, "q"), NewBounded[string](e, "b"), NewDelayed[string](e, "d")
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for i, op := range append(operations(q, b, d), d.Keep) {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -81,7 +82,7 @@ func TestACloseTellsWhatItCouldNotPutBack(t *testing.T) {
 	proxy.Refuse()
 	proxy.CutAll()
 	e.During(func() { q.q.h.putBack(head, q.q.Key, []poller.Item{{Text: "b"}}) })
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	require.Contains(t, log.String(), "giving back ends")
 	require.Contains(t, log.String(), "the client was closed")
 	require.Contains(t, log.String(), q.Name())

@@ -185,7 +185,7 @@ func TestWhoMoves(t *testing.T) {
 		require.Equal(t, "another's", v)
 
 		postponedTo(t, q, "left", 1500*time.Millisecond) // the producer is closed by then
-		require.NoError(t, producer.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), producer))
 		taker := engineOn(t, raw)
 		other := NewDelayed[string](taker, q.Name(), WithCodec(codec.Text))
 		time.Sleep(1600 * time.Millisecond)
@@ -199,7 +199,7 @@ func TestWhoMoves(t *testing.T) {
 		v, err = other.Poll(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "polled", v)
-		require.NoError(t, taker.Close(t.Context())) // who has taken looks once more
+		require.NoError(t, locking.Close(t.Context(), taker)) // who has taken looks once more
 		other = also(t, q, raw)
 		foreign(t, raw, q, pack("moved"), 0, false)
 		n, err = other.Move(t.Context())
@@ -661,7 +661,7 @@ func TestACloseWithATransferInHand(t *testing.T) {
 			}
 		}()
 		redistest.Eventually(t, func() bool { n, err := q.Queue().Len(t.Context()); return err == nil && n > 0 }, soon, time.Millisecond)
-		require.NoError(t, closing.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), closing))
 		require.ErrorIs(t, <-waits, ErrClosed)
 		require.ErrorIs(t, <-waits, ErrClosed)
 		rest := also(t, q, raw)

@@ -147,8 +147,8 @@ func TestDelayedQueueHandlesMoveBothFormats(t *testing.T) {
 			postponedTo(t, own, "own", 50*time.Millisecond)
 			postponedTo(t, shared, "shared, later", time.Hour)
 			postponedTo(t, own, "own, later", time.Hour)
-			require.NoError(t, shared.q.h.e.Close(t.Context())) // who has offered moves no more
-			require.NoError(t, own.q.h.e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), shared.q.h.e)) // who has offered moves no more
+			require.NoError(t, locking.Close(t.Context(), own.q.h.e))
 			for i, by := range []*Delayed[string]{
 				also(t, shared, raw), NewDelayed[string](engineOn(t, raw), shared.Name(), WithCodec(codec.Text)),
 			} {

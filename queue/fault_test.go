@@ -171,7 +171,7 @@ func TestConnectionsThatBreakLoseLittle(t *testing.T) {
 		}, 2*soon, 10*time.Millisecond)
 		cancel()
 		all.Wait()
-		require.NoError(t, e.Close(t.Context())) // what was on its way to nobody is back then
+		require.NoError(t, locking.Close(t.Context(), e)) // what was on its way to nobody is back then
 		var left []string
 		for _, q := range sources {
 			some, err := q.Drain(t.Context())
@@ -219,7 +219,7 @@ func TestCloseLosesNothing(t *testing.T) {
 				}
 			})
 			time.Sleep(time.Duration(round%7) * time.Millisecond)
-			require.NoError(t, e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), e))
 			all.Wait()
 			offers.Wait()
 			client.Close()
@@ -494,7 +494,7 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 			if end == tail {
 				want = []string{"c", "b", "a"} // as they were popped from there
 			}
-			require.NoError(t, e.Close(t.Context())) // which waits for what is said again
+			require.NoError(t, locking.Close(t.Context(), e)) // which waits for what is said again
 			require.Equal(t, want, contents(t, server.Client(t), q.Name()))
 		}
 	})

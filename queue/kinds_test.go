@@ -109,7 +109,7 @@ func TestKindsRefuseWhatCannotBeUsed(t *testing.T) {
 		require.ErrorIs(t, op(ended), context.Canceled, i)
 		require.ErrorIs(t, op(ended), cause, i)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for i, op := range kindsOf(e, "q") {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}
@@ -132,19 +132,9 @@ func TestKindsOfAnyName(t *testing.T) {
 // TestTheACLOfTheDocsIsEnoughForAllKinds.
 func TestTheACLOfTheDocsIsEnoughForAllKinds(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	for i, op := range kindsOf(engineOn(t, user), "orders", WithCodec(codec.Text)) {
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	for i, op := range kindsOf(engineOn(t, user.Client(t)), "orders", WithCodec(codec.Text)) {
 		require.NoError(t, op(within(t)), i)
 	}
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

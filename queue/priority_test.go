@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -321,7 +322,7 @@ func TestWhatNobodyTookIsPutBackWithItsScore(t *testing.T) {
 		lost.Await(t)
 		raw := server.Client(t)
 		require.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
-		require.NoError(t, e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), e))
 		require.Equal(t, []string{"c=-1e+300", "a=0.1", "b=7"}, members(t, raw, q.Name()))
 	})
 }
@@ -418,7 +419,7 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 		}, soon, 10*time.Millisecond)
 		cancel()
 		all.Wait()
-		require.NoError(t, e.Close(t.Context())) // what was on its way to nobody is back then
+		require.NoError(t, locking.Close(t.Context(), e)) // what was on its way to nobody is back then
 		var left []string
 		for v, err := range source.Values(t.Context()) {
 			require.NoError(t, err)
@@ -469,7 +470,7 @@ func TestCloseUnderAPriorityQueueLosesNothing(t *testing.T) {
 				}
 			})
 			time.Sleep(time.Duration(round%7) * time.Millisecond)
-			require.NoError(t, e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), e))
 			all.Wait()
 			client.Close()
 		}

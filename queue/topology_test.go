@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -196,7 +197,7 @@ func delayedOnCluster(t *testing.T, cluster *redistest.Cluster) {
 		}
 		postponedTo(t, q, "b", 200*time.Millisecond)
 		postponedTo(t, q, "a", 50*time.Millisecond)
-		require.NoError(t, q.q.h.e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), q.q.h.e))
 		var got []string
 		for range 2 {
 			v, err := other.Take(within(t))

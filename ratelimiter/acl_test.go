@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -17,23 +16,18 @@ import (
 // docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	c, err := rueidisson.New(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	c, err := rueidisson.New(user.Option())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close(t.Context())) })
 	ctx := t.Context()
 
 	limit := c.RateLimiter("orders:api")
 	require.NoError(t, limit.SetRate(ctx, ratelimiter.PerSecond(5), ratelimiter.WithRuleTTL(time.Hour)))
-	require.NoError(t, admin.Do(ctx, admin.B().Expire().Key("orders:api").Seconds(60).Build()).Error())
+	require.NoError(t, user.Admin.Do(ctx, user.Admin.B().Expire().Key("orders:api").Seconds(60).Build()).Error())
 	_, err = limit.Rate(ctx)
 	require.NoError(t, err)
-	left, err := admin.Do(ctx, admin.B().Ttl().Key("orders:api").Build()).AsInt64()
+	left, err := user.Admin.Do(ctx, user.Admin.B().Ttl().Key("orders:api").Build()).AsInt64()
 	require.NoError(t, err)
 	require.Greater(t, left, int64(3500), "it was prolonged")
 	for title, one := range map[string]*ratelimiter.Bucket{"without a key": &limit.Bucket, "for a key": limit.For("user")} {
@@ -71,7 +65,5 @@ func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
 	_, err = shared.Delete(ctx)
 	require.NoError(t, err)
 
-	denied, err := admin.Do(ctx, admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -166,33 +165,26 @@ func TestAPausedHolderOfARedLockLearnsThatItHasLostIt(t *testing.T) {
 // The user of the page may do all that the guard needs.
 func TestTheACLOfTheDocsIsEnoughForARedLock(t *testing.T) {
 	t.Parallel()
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
 	var locks []lock.Locker
-	var admins []rueidis.Client
+	var users []redistest.PageUser
 	for range 3 {
-		server := redistest.Start(t)
-		admin := server.Client(t)
-		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-		c, err := rueidisson.New(rueidis.ClientOption{
-			InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-		})
+		user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+		c, err := rueidisson.New(user.Option())
 		require.NoError(t, err)
 		t.Cleanup(func() { locktest.Close(c) })
-		admins, locks = append(admins, admin), append(locks, c.Lock("orders:1"))
+		users, locks = append(users, user), append(locks, c.Lock("orders:1"))
 	}
 	red := redlock.New(locks...).With(redlock.WithRestartGuard(time.Nanosecond), redlock.WithMemberTimeout(soon))
 	require.NoError(t, locktest.Take(t, red).Unlock(t.Context()))
-	for _, admin := range admins {
-		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-		require.NoError(t, err)
-		require.Empty(t, denied)
-		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "orders", "-info").Build()).Error())
+	for _, user := range users {
+		user.NothingDenied(t)
+		redistest.Do(t, user.Admin, "ACL", "SETUSER", "orders", "-info")
 	}
 	_, err := red.TryLock(locktest.Bounded(t))
 	require.ErrorContains(t, err, "WithRestartGuard", "what cannot be asked is no reason to trust")
 	require.NotErrorIs(t, err, lock.ErrNotAcquired)
-	for _, admin := range admins {
-		locktest.NothingLeft(t, admin, "orders:1")
+	for _, user := range users {
+		locktest.NothingLeft(t, user.Admin, "orders:1")
 	}
 	locktest.RequireFree(t, red.With(redlock.WithRestartGuard(0)))
 }

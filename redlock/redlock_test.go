@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locktest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
@@ -297,7 +297,7 @@ func TestTheRestartGuardKeepsExclusionAndWithoutItItFalls(t *testing.T) {
 		t.Run(fmt.Sprintf("guard: %t", guarded), func(t *testing.T) {
 			t.Parallel()
 			f := newFive(t)
-			var said lines
+			var said enginetest.Log
 			logged := rueidisson.WithLogger(slog.New(slog.NewTextHandler(&said, nil)))
 			here, there := f.through(), f.direct(logged)
 			f.servers[3].Kill()
@@ -356,24 +356,6 @@ func upFor(t *testing.T, f *five, seconds int) (old []int) {
 		}
 	}
 	return old
-}
-
-// lines are what was logged.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // Goroutines of several processes that want a red lock exclude each other, also

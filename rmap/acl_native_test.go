@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -14,16 +13,8 @@ import (
 // TestTheACLOfTheDocsServesNativeMaps on a server that knows what it adds for them.
 func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Version("8.0"))
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md", "+hpexpire +hpexpireat +hpexpiretime +hpttl +hpersist")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := maptest.EngineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t, redistest.Version("8.0")), "../docs/redis.md", "+hpexpire +hpexpireat +hpexpiretime +hpttl +hpersist")
+	e := maptest.EngineOn(t, user.Client(t))
 	for _, opts := range [][]TTLMapOption{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
 		m := NewTTLMap[string, int](e, "orders:1", opts...)
 		for name, op := range natives {
@@ -37,7 +28,5 @@ func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, there)
 	}
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
 
@@ -16,8 +17,8 @@ import (
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	user, _, nothingDenied := maptest.UserOfThePage(t, "../docs/redis.md")
-	e := maptest.EngineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	e := maptest.EngineOn(t, user.Client(t))
 	for _, opts := range [][]MapOption{{WithCodec(codec.Text)}, {WithCodec(codec.Text), WithRequestIDs(), WithEntryLock()}} {
 		m := New[string, int](e, "orders:1", opts...)
 		for name, op := range operations {
@@ -68,5 +69,5 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, op(t.Context(), sharded), name)
 		}
 	}
-	nothingDenied()
+	user.NothingDenied(t)
 }

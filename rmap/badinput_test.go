@@ -18,6 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
@@ -225,7 +226,7 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 		require.ErrorIs(t, err, assert.AnError, name)
 		require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for name, op := range operations {
 		require.ErrorIs(t, op(t.Context(), m, "k", 1), ErrClosed, name)
 	}

@@ -203,7 +203,7 @@ func TestEventsEnd(t *testing.T) {
 	}
 	e := maptest.EngineOn(t, raw)
 	events = NewCache[string, string](e, m.Name()).Events(t.Context())
-	require.NoError(t, e.Close(context.Background()))
+	require.NoError(t, locking.Close(context.Background(), e))
 	for _, err := range events {
 		require.ErrorIs(t, err, ErrClosed)
 	}

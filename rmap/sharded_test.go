@@ -474,7 +474,7 @@ func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 	for name, op := range wholes {
 		require.ErrorIs(t, op(ended, good), assert.AnError, name)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for name, op := range wholes {
 		require.ErrorIs(t, op(t.Context(), good), ErrClosed, name)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,12 +19,8 @@ import (
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	c, err := rueidisson.New(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	user := redistest.UserOn(t, server, "../docs/redis.md")
+	c, err := rueidisson.New(user.Option(), rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { locktest.Close(c) })
 	l := c.RWLock("orders:1")
@@ -35,7 +30,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, read.Extend(t.Context(), time.Second))
 	locktest.Take(t, other.Read(), lock.WithLease(20*time.Second))
 	owner := another(t, l)
-	require.NoError(t, admin.Do(t.Context(), admin.B().Del().Key("{orders:1}:"+owner+":rwlock_timeout:1").Build()).Error())
+	require.NoError(t, user.Admin.Do(t.Context(), user.Admin.B().Del().Key("{orders:1}:"+owner+":rwlock_timeout:1").Build()).Error())
 	got := make(chan *lock.Hold, 1)
 	go func() { // ends with the hold: dead readers are dropped after a second
 		hold, err := l.Write().Lock(context.Background())
@@ -64,9 +59,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	_ = again.Unlock(context.Background())
 
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // another is a reader that is of another client.

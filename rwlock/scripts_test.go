@@ -130,7 +130,7 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			require.NoError(t, err)
 			e, err := locking.New(ctx, client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Owned: true})
 			require.NoError(t, err)
-			t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+			t.Cleanup(func() { assert.NoError(t, locking.Close(context.Background(), e)) })
 			own, to := e.IDs.Private(), e.IDs.Private()
 			hold := func(name string, side func(l *Lock) locking.Protocol) *Lock {
 				l := New(e, name)

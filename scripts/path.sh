@@ -11,7 +11,7 @@ go test -count=1 -run '^TestPath$' -covermode=atomic -coverpkg=./... -coverprofi
 }
 # What ran for each pair is kept; the rest counts as not run.
 awk 'NR == 1 { print; next } { if ($NF < 1000) $NF = 0; print }' "$dir/all" >"$dir/path"
-go tool cover -func="$dir/path" | grep -v -e '^total:' -e '[[:space:]]0\.0%$' -e '/internal/redistest/' >"$dir/functions"
+go tool cover -func="$dir/path" | grep -v -e '^total:' -e '[[:space:]]0\.0%$' -e '/internal/redistest/' -e '/internal/pace/' >"$dir/functions"
 if [ "$1" = -v ]; then
 	sed 's|^github.com/rueidisson/rueidisson/||' "$dir/functions" | awk '{ print $1, $2 }'
 fi

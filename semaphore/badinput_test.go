@@ -40,7 +40,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var none context.Context
 			require.ErrorIs(t, op(none, r.Semaphore, 1), ErrInvalidArgument)
-			require.ErrorIs(t, op(t.Context(), New(r.e, ""), 1), ErrInvalidArgument)
+			require.ErrorIs(t, op(t.Context(), New(r.E, ""), 1), ErrInvalidArgument)
 			if withoutNumber[name] {
 				return
 			}

@@ -21,11 +21,11 @@ func TestSemaphoreTakeInTheMillisecondOfTheSettingGoesBack(t *testing.T) {
 	lane := r.of.lane + ":9"
 	eval := func(s *scripts.Script, on []string, args ...string) {
 		t.Helper()
-		cmd := r.raw.B().Eval().Script(s.Body()).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build()
-		require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
+		cmd := r.Raw.B().Eval().Script(s.Body()).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build()
+		require.NoError(t, r.Raw.Do(t.Context(), cmd).Error())
 	}
 	for range 100 {
-		r.do("DEL", lane)
+		r.Ask("DEL", lane)
 		r.set(10)
 		began := time.Now()
 		eval(takeScript, []string{r.of.key, lane}, "3", "7", memory, "1")
@@ -47,7 +47,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 	for _, name := range []string{"take", "release"} {
 		through, proxy := redistest.ThroughProxy(t, server)
 		r := rigOn(t, through, redistest.Name(t)+name, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
-		r.raw = server.Client(t)
+		r.Raw = server.Client(t)
 		r.set(3).take(1)
 		rigs[name], proxies[name] = r, proxy
 	}
@@ -70,7 +70,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 			require.ErrorIs(t, c.do(r), ErrOutcomeUnknown)
 			lost.Cancel()
 			proxy.Restore()
-			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 			require.Equal(t, c.free, r.free())
 			require.Empty(t, told.Take())
 		})

@@ -15,9 +15,9 @@ func TestSemaphoreOfNoPermitsIsClosed(t *testing.T) {
 		"set": func(r *rig) error { return r.SetPermits(context.Background(), 0) },
 		"try set": func(r *rig) error {
 			did, err := r.TrySetPermits(context.Background(), 0)
-			require.True(r.t, did)
+			require.True(r.T, did)
 			again, second := r.TrySetPermits(context.Background(), 5)
-			require.False(r.t, again)
+			require.False(r.T, again)
 			return errors.Join(err, second)
 		},
 	} {

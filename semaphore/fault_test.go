@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -22,15 +23,12 @@ import (
 // faulty is a rig behind a proxy that loses replies.
 func faulty(t *testing.T, change ...func(*core.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
-	server := redistest.Shared(t)
-	through, proxy := redistest.ThroughProxy(t, server)
-	r := rigOn(t, through, redistest.Name(t), change...)
-	r.raw = server.Client(t)
-	return r, proxy
+	r, proxy := enginetest.FaultyRig(t, change...)
+	return &rig{New(r.E, redistest.Name(t)), r}, proxy
 }
 
 func (r *rig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
+	return enginetest.SentFor(s, r.of.key)
 }
 
 // TestALostReplyCountsOnce drops the reply to each script once: it is sent again
@@ -49,7 +47,7 @@ func TestALostReplyCountsOnce(t *testing.T) {
 		"add":  {alone[add], func(ctx context.Context, r *rig) error { return r.AddPermits(ctx, -4) }, 6},
 		"drain": {alone[drain], func(ctx context.Context, r *rig) error {
 			n, err := r.Drain(ctx)
-			assert.EqualValues(r.t, 10, n)
+			assert.EqualValues(r.T, 10, n)
 			return err
 		}, 0},
 	} {
@@ -101,7 +99,7 @@ func TestARefusalWhoseFirstSendComesLateTakesNothing(t *testing.T) {
 			t.Parallel()
 			r, proxy := faulty(t)
 			r.set(3)
-			r.do("SET", r.of.key, "0")
+			r.Ask("SET", r.of.key, "0")
 			settled := proxy.Count(r.sent(settleScript))
 			held := proxy.HoldRequest(r.sent(s))
 			ctx, leave := context.WithCancel(t.Context())
@@ -117,7 +115,7 @@ func TestARefusalWhoseFirstSendComesLateTakesNothing(t *testing.T) {
 			require.Eventually(t, r.settledAll, soon, time.Millisecond)
 			leave()
 			require.Error(t, <-done)
-			r.do("SET", r.of.key, "5")
+			r.Ask("SET", r.of.key, "5")
 			held.Release()
 			r.awaitFree(5) // at once, but for a look that was under way behind it
 		})
@@ -127,11 +125,11 @@ func TestARefusalWhoseFirstSendComesLateTakesNothing(t *testing.T) {
 // settledAll reports whether a lane of this client says that its request is
 // settled.
 func (r *rig) settledAll() bool {
-	r.t.Helper()
-	keys, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
-	require.NoError(r.t, err)
+	r.T.Helper()
+	keys, err := r.Raw.Do(context.Background(), r.Raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
+	require.NoError(r.T, err)
 	for _, key := range keys {
-		msg := r.do("GET", key)
+		msg := r.Ask("GET", key)
 		if text, _ := msg.ToString(); len(text) > 8 && text[len(text)-7:] == "settled" {
 			return true
 		}
@@ -160,17 +158,9 @@ func TestASilentServerGivesBackWhatItTook(t *testing.T) {
 				t.Parallel()
 				r, proxy := faulty(t, enginetest.ShortSends)
 				r.set(10)
-				var lost *redistest.Drop
-				if ran {
-					lost = proxy.DropReply(r.sent(c.script), 100, redistest.Silent())
-				} else {
-					proxy.BlackHole()
-				}
+				restore := proxy.Silence(r.sent(c.script), ran)
 				require.ErrorIs(t, c.do(t.Context(), r), ErrOutcomeUnknown)
-				if ran {
-					lost.Cancel()
-				}
-				proxy.Restore()
+				restore()
 				if name != "give" || !ran {
 					r.awaitFree(c.left)
 				}
@@ -189,9 +179,9 @@ func TestAReleaseThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	server := redistest.Start(t)
 	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(5)
 	r.take(2)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "1")
 	require.ErrorIs(t, r.Release(t.Context(), 2), ErrDeferred)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "0")
 	r.awaitFree(5)
 }
 
@@ -201,7 +191,7 @@ func TestAFullServerTakesReleases(t *testing.T) {
 	server := redistest.Start(t)
 	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(5)
 	r.take(2)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	require.ErrorContains(t, r.TryAcquire(t.Context(), 1), "OOM")
 	r.give(2)
 	require.EqualValues(t, 5, r.free())
@@ -229,7 +219,7 @@ func TestALostMessage(t *testing.T) {
 	r.take(1)
 	done := r.acquiring(t.Context(), 1)
 	r.waiting(1)
-	other := rigOn(t, r.raw, r.of.key)
+	other := rigOn(t, r.Raw, r.of.key)
 	proxy.BlackHole()
 	other.give(1)
 	proxy.CutAll()
@@ -256,7 +246,7 @@ func TestAMessageThatNeverCameCostsAtMostTheCap(t *testing.T) {
 		leave() // its heir wants fewer, and asks at once
 		require.ErrorIs(t, redistest.Done(t, head), context.Canceled)
 		r.waiting(3)
-		r.do("SET", r.of.key, "3") // and nobody is told
+		r.Ask("SET", r.of.key, "3") // and nobody is told
 		began := time.Now()
 		for _, done := range all {
 			got(t, done)
@@ -330,7 +320,7 @@ func TestTheSumStays(t *testing.T) {
 	server := redistest.Shared(t)
 	through := &chaos{Client: server.Client(t)}
 	r := rigOn(t, through, redistest.Name(t)).set(total)
-	r.raw = server.Client(t)
+	r.Raw = server.Client(t)
 	require.NoError(t, r.TryAcquire(t.Context(), 1)) // the scripts are known
 	r.take(1)
 	r.give(1)
@@ -363,7 +353,7 @@ func TestTheSumStays(t *testing.T) {
 		through.deliver()
 		r.awaitFree(total - has.Load())
 	}
-	require.NoError(t, r.e.Close(context.Background()), "nothing is under way any more")
+	require.NoError(t, locking.Close(context.Background(), r.E), "nothing is under way any more")
 	through.deliver()
 	require.EqualValues(t, total-has.Load(), r.free())
 }

@@ -87,7 +87,7 @@ func TestSemaphoreShortWaitsFindPermitsOfWhichNoMessageCame(t *testing.T) {
 	defer leave()
 	_ = r.acquiring(ctx, 1)
 	r.waiting(1)
-	r.do("INCRBY", r.of.key, "3")
+	r.Ask("INCRBY", r.of.key, "3")
 	stream(t, func() error { return r.TryAcquire(context.Background(), 1, WithWait(200*time.Millisecond)) })
 }
 
@@ -100,7 +100,7 @@ func TestPermitShortWaitsFindPermitsOfWhichNoMessageCame(t *testing.T) {
 	defer leave()
 	_ = r.acquiring(ctx)
 	r.waiting(1)
-	r.do("INCRBY", r.of.key, "1")
+	r.Ask("INCRBY", r.of.key, "1")
 	stream(t, func() error {
 		p, err := r.TryAcquire(context.Background(), WithWait(200*time.Millisecond))
 		if err == nil {

@@ -36,7 +36,7 @@ var orders = map[string]order{
 	"give": {do: func(r *rig, _ *PermitSemaphore) error { return r.Release(context.Background(), 3) }, gives: 3},
 	"set":  {do: func(r *rig, _ *PermitSemaphore) error { return r.SetPermits(context.Background(), 4) }},
 	"try set": {do: func(r *rig, _ *PermitSemaphore) error {
-		r.do("DEL", r.of.key)
+		r.Ask("DEL", r.of.key)
 		_, err := r.TrySetPermits(context.Background(), 4)
 		return err
 	}},
@@ -47,7 +47,7 @@ var orders = map[string]order{
 
 	"set permits with leases": {do: func(_ *rig, held *PermitSemaphore) error { return held.SetPermits(context.Background(), 4) }},
 	"try set permits with leases": {do: func(r *rig, held *PermitSemaphore) error {
-		r.do("DEL", r.of.key)
+		r.Ask("DEL", r.of.key)
 		_, err := held.TrySetPermits(context.Background(), 4)
 		return err
 	}},
@@ -69,9 +69,9 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			}
 			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
-			defer e.Close(context.Background())
+			defer locking.Close(context.Background(), e)
 			key := redistest.Name(t)
-			r := &rig{New(e, key), t, raw, e}
+			r := &rig{New(e, key), enginetest.Rig{T: t, Raw: raw, E: e}}
 			r.set(10)
 			recorder.Take()
 			require.NoError(t, o.do(r, NewPermits(e, key)))
@@ -87,9 +87,9 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			}
 			unchanged := func(when string) {
 				t.Helper()
-				before := r.do("GET", key)
+				before := r.Ask("GET", key)
 				arrive(body, c.Keys, c.Args)
-				after := r.do("GET", key)
+				after := r.Ask("GET", key)
 				require.Equal(t, before.String(), after.String(), when)
 			}
 			unchanged("at once")
@@ -99,7 +99,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			require.Equal(t, c.Keys[1], last[len(last)-1].Keys[1], "the same flight")
 			unchanged("behind a later one")
 
-			r.do("DEL", c.Keys[1])
+			r.Ask("DEL", c.Keys[1])
 			number, _, _ := strings.Cut(c.Args[0], " ")
 			if c.Script == "take.lua" || c.Script == "give.lua" {
 				number, _, _ = strings.Cut(c.Args[1], " ")
@@ -144,8 +144,8 @@ func TestSemaphoreLateCopyOfARefusedRequest(t *testing.T) {
 			}
 			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
-			defer e.Close(context.Background())
-			r := &rig{New(e, redistest.Name(t)), t, raw, e}
+			defer locking.Close(context.Background(), e)
+			r := &rig{New(e, redistest.Name(t)), enginetest.Rig{T: t, Raw: raw, E: e}}
 			r.set(2)
 			recorder.Take()
 			require.ErrorIs(t, do(r), ErrNotAcquired)
@@ -158,7 +158,7 @@ func TestSemaphoreLateCopyOfARefusedRequest(t *testing.T) {
 			}
 			copies()
 			require.EqualValues(t, 2, r.free(), "refused again")
-			r.do("INCRBY", r.of.key, "8")
+			r.Ask("INCRBY", r.of.key, "8")
 			r.take(1)
 			copies()
 			require.EqualValues(t, 9, r.free(), "after a later request that took")
@@ -172,16 +172,16 @@ func TestSemaphoreRefusalOfAnOrderOnAFullServerIsNoError(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(0)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	did, err := r.TrySetPermits(t.Context(), 4)
 	require.NoError(t, err)
 	require.False(t, did)
 	n, err := r.Drain(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, n)
-	r.do("CONFIG", "SET", "maxmemory", "0")
+	r.Ask("CONFIG", "SET", "maxmemory", "0")
 	r.set(most)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	require.ErrorIs(t, r.Release(t.Context(), 1), ErrInvalidArgument)
 	require.ErrorIs(t, r.AddPermits(t.Context(), 1), ErrInvalidArgument)
 }
@@ -225,24 +225,24 @@ func TestSemaphoreSettleOfAnEarlierLifeDoesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t).set(10)
-			msg := r.do("GET", r.of.set)
+			msg := r.Ask("GET", r.of.set)
 			now, err := msg.AsInt64()
 			require.NoError(t, err)
-			if r.do("SET", r.of.set, decimal(now-c.set)); c.set == 0 {
-				r.do("DEL", r.of.set)
+			if r.Ask("SET", r.of.set, decimal(now-c.set)); c.set == 0 {
+				r.Ask("DEL", r.of.set)
 			}
 			lane, gives := r.of.lane+":9", "3"
 			if c.lane != "" {
-				r.do("SET", lane, c.lane, "PX", decimal(c.left.Milliseconds()))
+				r.Ask("SET", lane, c.lane, "PX", decimal(c.left.Milliseconds()))
 			}
 			if strings.HasPrefix(c.lane, "7 2") {
 				gives = "0"
 			}
 			gives = cmp.Or(c.gave, gives)
 			for range 2 {
-				cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
+				cmd := r.Raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
 					Arg("7", memory, r.of.channel, "publish", gives, decimal(c.age)).Build()
-				grew, err := r.raw.Do(t.Context(), cmd).AsInt64()
+				grew, err := r.Raw.Do(t.Context(), cmd).AsInt64()
 				require.NoError(t, err)
 				require.Equal(t, c.told, grew == -1)
 				require.Equal(t, c.free, r.free())
@@ -257,13 +257,13 @@ func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(enginetest.Outcomes)
 	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
-	r.do("SET", r.of.key, "10")
+	r.Ask("SET", r.of.key, "10")
 	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
 	require.Greater(t, old.Age(), time.Hour)
 	work := core.Work{Kind: label, Name: r.of.key, Op: "release", Amount: 3}
 	settling := (&request{h: r.h, of: r.of}).settling(3)
-	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), settling), core.ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+	require.ErrorIs(t, r.E.SeeThrough(old, work, errors.New("refused for now"), settling), core.ErrDeferred)
+	redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 3"}, told.Take())
 	require.EqualValues(t, 10, r.free())
 	require.ErrorIs(t, settling(t.Context(), old), ErrInvalidArgument, "said twice")
@@ -278,12 +278,12 @@ func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	r.set(3).take(1)
 	proxy.BlackHole()
 	require.ErrorIs(t, r.Release(t.Context(), 1), ErrOutcomeUnknown)
-	r.do("DEL", r.of.key)
-	r.do("LPUSH", r.of.key, "x")
+	r.Ask("DEL", r.of.key)
+	r.Ask("LPUSH", r.of.key, "x")
 	lost := proxy.DropReply(r.sent(settleScript), 1)
 	proxy.Restore()
 	lost.Await(t)
-	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 1"}, told.Take())
 	r.stand("2")
 	require.EqualValues(t, 2, r.free())
@@ -304,22 +304,22 @@ func TestSemaphoreReplayOfATakeLeavesTheTimeOfItsRun(t *testing.T) {
 			}
 			take := func() {
 				t.Helper()
-				cmd := r.raw.B().Eval().Script(script.Body()).Numkeys(2).Key(r.of.key, lane).Arg(args...).Build()
-				require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
+				cmd := r.Raw.B().Eval().Script(script.Body()).Numkeys(2).Key(r.of.key, lane).Arg(args...).Build()
+				require.NoError(t, r.Raw.Do(t.Context(), cmd).Error())
 			}
 			take()
 			require.EqualValues(t, 8, r.free())
-			r.do("PEXPIRE", lane, "35000") // it ran 10 s ago
+			r.Ask("PEXPIRE", lane, "35000") // it ran 10 s ago
 			r.set(10)
-			msg := r.do("GET", r.of.set)
+			msg := r.Ask("GET", r.of.set)
 			now, err := msg.AsInt64()
 			require.NoError(t, err)
-			r.do("SET", r.of.set, decimal(now-5_000_000))
+			r.Ask("SET", r.of.set, decimal(now-5_000_000))
 			take()
 			require.EqualValues(t, 10, r.free())
-			cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
+			cmd := r.Raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
 				Arg("7", memory, r.of.channel, "publish", "0", "20000000").Build()
-			require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
+			require.NoError(t, r.Raw.Do(t.Context(), cmd).Error())
 			require.EqualValues(t, 10, r.free())
 		})
 	}
@@ -341,7 +341,7 @@ func TestSemaphoreDeleteLeavesNoTimeOfTheSetting(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			require.NoError(t, set(r))
-			msg := r.do("PTTL", r.of.set)
+			msg := r.Ask("PTTL", r.of.set)
 			ttl, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.Equal(t, name == "try set for a time", ttl > 0)
@@ -349,7 +349,7 @@ func TestSemaphoreDeleteLeavesNoTimeOfTheSetting(t *testing.T) {
 			did, err := r.Delete(t.Context())
 			require.NoError(t, err)
 			require.True(t, did)
-			msg = r.do("EXISTS", r.of.set)
+			msg = r.Ask("EXISTS", r.of.set)
 			n, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.Zero(t, n)
@@ -368,11 +368,11 @@ func TestAClientIDThatWasUsedBefore(t *testing.T) {
 				r := newRig(t).set(9)
 				for flight := range flights {
 					if used {
-						r.do("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
+						r.Ask("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
 					}
 				}
-				require.NoError(t, o.do(r, NewPermits(r.e, r.of.key)))
-				msg := r.do("GET", r.of.key)
+				require.NoError(t, o.do(r, NewPermits(r.E, r.of.key)))
+				msg := r.Ask("GET", r.of.key)
 				n, _ := msg.AsInt64()
 				return n
 			}
@@ -385,10 +385,10 @@ func TestAClientIDThatWasUsedBefore(t *testing.T) {
 func TestASettleTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.do("SET", r.of.key, decimal(most+5)) // by Java
-	cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, r.of.lane+":0", r.of.set).
+	r.Ask("SET", r.of.key, decimal(most+5)) // by Java
+	cmd := r.Raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, r.of.lane+":0", r.of.set).
 		Arg("7", memory, r.of.channel, "publish", "3", "0").Build()
-	require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
+	require.NoError(t, r.Raw.Do(t.Context(), cmd).Error())
 	require.EqualValues(t, most+5, r.free())
 }
 
@@ -397,14 +397,14 @@ func TestANumberThatRedisCannotCountIsNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"1.5", "007", "-0", "+5", " 5", "0x10", "1e3", "inf", "99999999999999999999", ""} {
 		r := newPermitRig(t)
-		r.do("SET", r.of.key, text)
+		r.Ask("SET", r.of.key, text)
 		r.wrongType(r.of.key, "string that is no integer")
-		require.Equal(t, text, must(r.raw.Do(t.Context(), r.raw.B().Get().Key(r.of.key).Build()).ToString()))
+		require.Equal(t, text, must(r.Raw.Do(t.Context(), r.Raw.B().Get().Key(r.of.key).Build()).ToString()))
 		require.Zero(t, r.held())
 		for op, do := range operations {
 			require.ErrorContains(t, do(t.Context(), r.plain, 1), "string that is no integer", op)
 		}
-		require.Equal(t, text, must(r.raw.Do(t.Context(), r.raw.B().Get().Key(r.of.key).Build()).ToString()))
+		require.Equal(t, text, must(r.Raw.Do(t.Context(), r.Raw.B().Get().Key(r.of.key).Build()).ToString()))
 	}
 }
 
@@ -425,7 +425,7 @@ func TestNoGoroutineWaitsBesideTheCallers(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine()-before, own)
-	p.do("SET", p.of.key, "0")
+	p.Ask("SET", p.of.key, "0")
 	var plain []<-chan error
 	var leased []<-chan acquired
 	for range callers {

@@ -18,15 +18,15 @@ import (
 
 // ordered is another client on the same semaphore, in the order of the fleet.
 func (r *rig) ordered(change ...func(*core.Config)) *rig {
-	r.t.Helper()
-	e := enginetest.On(r.t, r.raw, append(change, enginetest.NoLooks)...)
-	return &rig{New(e, r.of.key, WithFleetOrder()), r.t, r.raw, e}
+	r.T.Helper()
+	e := enginetest.On(r.T, r.Raw, append(change, enginetest.NoLooks)...)
+	return &rig{New(e, r.of.key, WithFleetOrder()), enginetest.Rig{T: r.T, Raw: r.Raw, E: e}}
 }
 
 func (r *permitRig) ordered() *permitRig {
-	r.t.Helper()
-	e := enginetest.On(r.t, r.raw)
-	return &permitRig{NewPermits(e, r.of.key, WithFleetOrder()), r.t, r.raw, e}
+	r.T.Helper()
+	e := enginetest.On(r.T, r.Raw)
+	return &permitRig{NewPermits(e, r.of.key, WithFleetOrder()), enginetest.Rig{T: r.T, Raw: r.Raw, E: e}}
 }
 
 // queued blocks until so many are queued over all processes, behind the first.
@@ -37,18 +37,18 @@ func queued(t *testing.T, do func(args ...string) int64, name string, n int64) {
 }
 
 func (r *rig) number(args ...string) int64 {
-	r.t.Helper()
-	msg := r.do(args...)
+	r.T.Helper()
+	msg := r.Ask(args...)
 	n, err := msg.AsInt64()
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	return n
 }
 
 func (r *permitRig) number(args ...string) int64 {
-	r.t.Helper()
-	msg := r.do(args...)
+	r.T.Helper()
+	msg := r.Ask(args...)
 	n, err := msg.AsInt64()
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	return n
 }
 
@@ -139,7 +139,7 @@ func TestSemaphoreWithFleetOrderWaiterThatLosesItsTurnQueuesAgain(t *testing.T) 
 	first := r.holder()
 	small := b.acquiring(t.Context(), 1)
 	queued(t, r.number, r.of.key, 1)
-	r.do("DEL", keys.SemaphoreOrder(r.of.key))
+	r.Ask("DEL", keys.SemaphoreOrder(r.of.key))
 	redistest.Eventually(t, func() bool { now := r.holder(); return now != "" && now != first }, soon, time.Millisecond)
 	queued(t, r.number, r.of.key, 1)
 	r.give(1)
@@ -155,10 +155,10 @@ func TestSemaphoreWithFleetOrderWaiterThatLosesItsTurnQueuesAgain(t *testing.T) 
 
 // holder is the owner that is the first of the queue, "" if none is.
 func (r *rig) holder() string {
-	r.t.Helper()
-	msg := r.do("HKEYS", keys.SemaphoreOrder(r.of.key))
+	r.T.Helper()
+	msg := r.Ask("HKEYS", keys.SemaphoreOrder(r.of.key))
 	owners, err := msg.AsStrSlice()
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	if len(owners) == 0 {
 		return ""
 	}
@@ -200,10 +200,10 @@ func TestSemaphoreWithFleetOrderTakesWhatIsFreeAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, a.TryAcquire(t.Context(), 1), ErrNotSet)
 	require.ErrorIs(t, a.Acquire(t.Context(), 0), ErrInvalidArgument)
-	require.ErrorIs(t, New(a.e, r.of.key, nil).Acquire(t.Context(), 1), ErrInvalidArgument)
+	require.ErrorIs(t, New(a.E, r.of.key, nil).Acquire(t.Context(), 1), ErrInvalidArgument)
 	r.set(1)
 	key := keys.SemaphoreOrder(r.of.key)
-	r.do("RPUSH", keys.FairQueue(key), "285475da-9152-4c83-822a-67ee2f116a79:1234567890123456789")
+	r.Ask("RPUSH", keys.FairQueue(key), "285475da-9152-4c83-822a-67ee2f116a79:1234567890123456789")
 	redistest.Eventually(t, func() bool { return a.TryAcquire(t.Context(), 1) == nil }, soon, 10*time.Millisecond)
 	redistest.Eventually(t, func() bool { return r.number("EXISTS", key, keys.FairQueue(key)) == 0 }, soon, time.Millisecond)
 }
@@ -215,7 +215,7 @@ func TestSemaphoreWithFleetOrderLostRepliesTakeOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plain, proxy := faulty(t)
-			r := &rig{New(plain.e, plain.of.key, WithFleetOrder()), t, plain.raw, plain.e}
+			r := &rig{New(plain.E, plain.of.key, WithFleetOrder()), enginetest.Rig{T: t, Raw: plain.Raw, E: plain.E}}
 			r.set(3)
 			lost := proxy.DropReply(redistest.MatchScript(script.Body()), 1)
 			require.NoError(t, r.Acquire(t.Context(), 2))
@@ -229,8 +229,8 @@ func TestSemaphoreWithFleetOrderLostRepliesTakeOnce(t *testing.T) {
 func TestSemaphoreWithFleetOrderWaiterThatIsCutOffIsPassedOver(t *testing.T) {
 	t.Parallel()
 	plain, proxy := faulty(t, enginetest.NoLooks, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
-	dies := &rig{New(plain.e, plain.of.key, WithFleetOrder()), t, plain.raw, plain.e}
-	r := rigOn(t, plain.raw, plain.of.key).set(1)
+	dies := &rig{New(plain.E, plain.of.key, WithFleetOrder()), enginetest.Rig{T: t, Raw: plain.Raw, E: plain.E}}
+	r := rigOn(t, plain.Raw, plain.of.key).set(1)
 	ctx, leave := context.WithCancel(t.Context())
 	large := dies.acquiring(ctx, 2)
 	queued(t, r.number, r.of.key, 0)

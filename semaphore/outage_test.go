@@ -24,7 +24,7 @@ func TestSemaphoreWaitersLearnOfAnOutageTogether(t *testing.T) {
 	held := permitRigOn(t, through, redistest.Name(t), short)
 	plain.set(1).take(1)
 	held.set(1)
-	held.do("SET", held.of.key, "0")
+	held.Ask("SET", held.of.key, "0")
 	var ends []<-chan error
 	for range waiters {
 		ends = append(ends, plain.acquiring(t.Context(), 1))
@@ -97,7 +97,7 @@ func TestSemaphoreWaitThatEndsWithoutAnAnswerIsNoRefusal(t *testing.T) {
 // TestSemaphoreWordOfTheServerEndsWithItsAge.
 func TestSemaphoreWordOfTheServerEndsWithItsAge(t *testing.T) {
 	t.Parallel()
-	on := newRig(t, aSecond).e.Waits
+	on := newRig(t, aSecond).E.Waits
 	over, away := errors.New("over"), errors.New("away")
 	var w lastAnswer
 	require.Equal(t, over, w.end(on, over), "no answer yet")

@@ -21,7 +21,7 @@ func TestSemaphoreObserverIsToldOfRefusalsAndUnknownOutcomes(t *testing.T) {
 	tells := func(c *core.Config) { c.Outcomes, c.Deferrals = told, told }
 	r, proxy := faulty(t, enginetest.ShortSends, tells)
 	r.set(1)
-	p := &permitRig{NewPermits(r.e, r.of.key+"p"), t, r.raw, r.e}
+	p := &permitRig{NewPermits(r.E, r.of.key+"p"), enginetest.Rig{T: t, Raw: r.Raw, E: r.E}}
 	p.set(1)
 	for range 2 {
 		r.refused(2)
@@ -53,10 +53,10 @@ func TestSemaphoreObserverIsToldOfAReleaseThatWasGivenUp(t *testing.T) {
 	raw := server.Client(t)
 	e, err := locking.New(t.Context(), raw, c)
 	require.NoError(t, err)
-	r := (&rig{New(e, redistest.Name(t)), t, raw, e}).set(5)
+	r := (&rig{New(e, redistest.Name(t)), enginetest.Rig{T: t, Raw: raw, E: e}}).set(5)
 	r.take(2)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "1")
 	require.ErrorIs(t, r.Release(t.Context(), 2), ErrDeferred)
-	require.ErrorContains(t, r.e.Close(context.Background()), "release 2")
+	require.ErrorContains(t, locking.Close(context.Background(), r.E), "release 2")
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 2"}, told.Take())
 }

@@ -14,7 +14,7 @@ import (
 
 // evalHere runs a script by itself, as a copy that arrives when it likes.
 func (r *permitRig) evalHere(body string, on, args []string) rueidis.RedisResult {
-	return r.raw.Do(context.Background(), r.raw.B().Eval().Script(body).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build())
+	return r.Raw.Do(context.Background(), r.Raw.B().Eval().Script(body).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build())
 }
 
 // TestASecondSendBehindTheEndOfTheLeaseTakesAgain: the lease that the first one had
@@ -35,7 +35,7 @@ func TestASecondSendBehindTheEndOfTheLeaseTakesAgain(t *testing.T) {
 			r := newPermitRig(t).set(total)
 			require.NoError(t, send(r), name)
 			r.stands(total-1, 1)
-			r.do("ZADD", r.of.leases, "1", id)
+			r.Ask("ZADD", r.of.leases, "1", id)
 			require.NoError(t, send(r), name)
 			r.stands(total-1, 1)
 		}
@@ -81,13 +81,13 @@ func TestPermitsThatAreHeldCountWhenTheirNumberIsSetAnew(t *testing.T) {
 			t.Parallel()
 			r := newPermitRig(t).set(5)
 			p, q := r.take(), r.take()
-			r.do("ZADD", r.of.leases, "1", "a dead one's id.")
-			r.do("DEL", r.of.key)
+			r.Ask("ZADD", r.of.leases, "1", "a dead one's id.")
+			r.Ask("DEL", r.of.key)
 			require.NoError(t, set(r))
 			n, err := r.Available(t.Context())
 			require.NoError(t, err)
 			require.EqualValues(t, 3, n)
-			ttl := must(r.raw.Do(t.Context(), r.raw.B().Pttl().Key(r.of.leases).Build()).AsInt64())
+			ttl := must(r.Raw.Do(t.Context(), r.Raw.B().Pttl().Key(r.of.leases).Build()).AsInt64())
 			require.Equal(t, name == "try set for a time", ttl > 0, "they go with their number")
 			r.give(p)
 			r.give(q)

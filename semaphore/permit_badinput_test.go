@@ -22,7 +22,7 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	for name, op := range permitOperations {
 		var none context.Context
 		require.ErrorIs(t, op(none, r.PermitSemaphore, 1), ErrInvalidArgument, name)
-		require.ErrorIs(t, op(t.Context(), NewPermits(r.e, ""), 1), ErrInvalidArgument, name)
+		require.ErrorIs(t, op(t.Context(), NewPermits(r.E, ""), 1), ErrInvalidArgument, name)
 	}
 	for _, name := range []string{"set permits", "try set permits", "add permits"} {
 		for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
@@ -78,7 +78,7 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, r.ReleaseN(none, p), ErrInvalidArgument)
 	require.ErrorIs(t, r.ReleaseN(t.Context(), p, nil), ErrInvalidArgument)
 	require.ErrorIs(t, r.beside().ReleaseN(t.Context(), p), ErrInvalidArgument, "of another client")
-	require.ErrorIs(t, NewPermits(r.e, r.of.key+"x").ReleaseN(t.Context(), p), ErrInvalidArgument)
+	require.ErrorIs(t, NewPermits(r.E, r.of.key+"x").ReleaseN(t.Context(), p), ErrInvalidArgument)
 	require.ErrorIs(t, r.ReleaseN(t.Context(), make([]*Permit, mostPerCall+1)...), ErrInvalidArgument)
 	require.NoError(t, r.ReleaseN(t.Context()))
 	require.NoError(t, p.Err())

@@ -25,20 +25,17 @@ import (
 // faultyPermits is a rig behind a proxy that loses replies.
 func faultyPermits(t *testing.T, change ...func(*core.Config)) (*permitRig, *redistest.Proxy) {
 	t.Helper()
-	server := redistest.Shared(t)
-	through, proxy := redistest.ThroughProxy(t, server)
-	r := permitRigOn(t, through, redistest.Name(t), change...)
-	r.raw = server.Client(t)
-	return r, proxy
+	r, proxy := enginetest.FaultyRig(t, change...)
+	return &permitRig{NewPermits(r.E, redistest.Name(t)), r}, proxy
 }
 
 func (r *permitRig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
+	return enginetest.SentFor(s, r.of.key)
 }
 
 // sentLeases is for scripts that know the leases only.
 func (r *permitRig) sentLeases(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.leases))
+	return enginetest.SentFor(s, r.of.leases)
 }
 
 // TestALostReplyAboutPermitsCountsOnce drops the reply to each script once: it is
@@ -111,7 +108,7 @@ func TestALateSendTakesNoPermit(t *testing.T) {
 			r, proxy := faultyPermits(t, enginetest.ShortSends)
 			r.set(1)
 			if refused {
-				r.do("SET", r.of.key, "0")
+				r.Ask("SET", r.of.key, "0")
 			}
 			buried := proxy.Count(redistest.MatchScript(buryScript.Body()))
 			held := proxy.HoldRequest(r.sent(acquireScript))
@@ -122,11 +119,11 @@ func TestALateSendTakesNoPermit(t *testing.T) {
 			}
 			proxy.AwaitCount(t, redistest.MatchScript(buryScript.Body()), buried+1)
 			require.Eventually(t, func() bool {
-				msg := r.do("EXISTS", r.of.gone)
+				msg := r.Ask("EXISTS", r.of.gone)
 				n, _ := msg.AsInt64()
 				return n == 1
 			}, soon, time.Millisecond)
-			r.do("SET", r.of.key, "1")
+			r.Ask("SET", r.of.key, "1")
 			held.Release()
 			// One more acquire behind it, on the same server.
 			r.give(r.take())
@@ -152,17 +149,9 @@ func TestASilentServerGivesBackPermits(t *testing.T) {
 				case "release by id":
 					script, do, left = exchangeScript, func() error { return r.ReleaseID(t.Context(), p.ID()) }, 2
 				}
-				var lost *redistest.Drop
-				if ran {
-					lost = proxy.DropReply(r.sent(script), 100, redistest.Silent())
-				} else {
-					proxy.BlackHole()
-				}
+				restore := proxy.Silence(r.sent(script), ran)
 				require.ErrorIs(t, do(), ErrOutcomeUnknown)
-				if ran {
-					lost.Cancel()
-				}
-				proxy.Restore()
+				restore()
 				r.awaitStands(left, 2-left)
 			})
 		}
@@ -178,7 +167,7 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := r.acquiring(ctx)
 	r.waiting(1)
-	r.do("CONFIG", "SET", "maxmemory", "1")
+	r.Ask("CONFIG", "SET", "maxmemory", "1")
 	require.NoError(t, p.Extend(t.Context(), time.Hour))
 	r.give(p)
 	cancel()
@@ -201,7 +190,7 @@ func TestAReleaseOfAPermitThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	p, q := r.take(WithLease(time.Hour)), r.take(WithLease(time.Hour))
 	some, err := r.AcquireN(t.Context(), 2)
 	require.NoError(t, err)
-	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "1")
 	for name, release := range map[string]func() error{
 		"release":       func() error { return p.Release(t.Context()) },
 		"release by id": func() error { return r.ReleaseID(t.Context(), q.ID()) },
@@ -212,7 +201,7 @@ func TestAReleaseOfAPermitThatIsRefusedForNowIsDoneLater(t *testing.T) {
 		require.ErrorIs(t, err, ErrDeferred, name)
 		require.NotErrorIs(t, err, ErrOutcomeUnknown, name)
 	}
-	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	r.Ask("CONFIG", "SET", "min-replicas-to-write", "0")
 	r.awaitStands(4, 0)
 }
 
@@ -222,7 +211,7 @@ func TestAReleaseOfAPermitThatIsRefusedForNowIsDoneLater(t *testing.T) {
 func TestALostMessageAboutPermits(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyPermits(t, enginetest.NoLooks)
-	other := permitRigOn(t, r.raw, r.of.key)
+	other := permitRigOn(t, r.Raw, r.of.key)
 	p := other.set(1).take(WithLease(time.Hour))
 	done := r.acquiring(t.Context())
 	r.waiting(1)
@@ -244,8 +233,8 @@ func TestAPermitWhoseMessageNeverCameCostsAtMostTheCap(t *testing.T) {
 			all = append(all, r.acquiring(t.Context()))
 			r.waiting(1 + i)
 		}
-		r.do("ZREM", r.of.leases, raw(p.ID())) // and nobody is told
-		r.do("SET", r.of.key, "3")
+		r.Ask("ZREM", r.of.leases, raw(p.ID())) // and nobody is told
+		r.Ask("SET", r.of.key, "3")
 		began := time.Now()
 		for _, done := range all {
 			gotPermit(t, done)
@@ -272,15 +261,15 @@ func TestAWaitEndsWithTheFirstLease(t *testing.T) {
 func TestAFractionalScoreIsReadAndNotWritten(t *testing.T) {
 	t.Parallel()
 	r := newPermitRig(t).set(2)
-	r.do("SET", r.of.key, "1")
+	r.Ask("SET", r.of.key, "1")
 	ends := time.Now().Add(2 * time.Second).UnixMilli() // the machine may be busy
-	r.do("ZADD", r.of.leases, decimal(ends)+".5", "0123456789abcdef")
+	r.Ask("ZADD", r.of.leases, decimal(ends)+".5", "0123456789abcdef")
 	p := r.take()
 	require.NoError(t, p.Extend(t.Context(), time.Hour))
 	require.Len(t, r.list(), 2)
 	q := gotPermit(t, r.acquiring(t.Context()))
 	require.NoError(t, q.Err())
-	msg := r.do("ZRANGE", r.of.leases, "0", "-1", "WITHSCORES")
+	msg := r.Ask("ZRANGE", r.of.leases, "0", "-1", "WITHSCORES")
 	for _, one := range must(msg.ToArray()) {
 		for _, text := range must(one.ToArray())[1:] {
 			require.NotContains(t, must(text.ToString()), ".5")
@@ -300,13 +289,13 @@ func must[T any](v T, err error) T {
 func TestDeadPermitsComeBackWhenTheyAreNeeded(t *testing.T) {
 	t.Parallel()
 	r := newPermitRig(t).set(5_000)
-	r.do("SET", r.of.key, "0")
+	r.Ask("SET", r.of.key, "0")
 	for n := range 5 {
 		add := []string{"ZADD", r.of.leases}
 		for k := range 1_000 {
 			add = append(add, "1000", string(slices.Concat([]byte("0123456789ab"), []byte{byte(n), byte(k), byte(k >> 8), 0})))
 		}
-		r.do(add...)
+		r.Ask(add...)
 	}
 	n, err := r.Available(t.Context())
 	require.NoError(t, err)
@@ -382,7 +371,7 @@ func TestCloseNamesThePermitsThatAreHeld(t *testing.T) {
 	work := p.Context(t.Context())
 	closed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { closed <- e.Close(ctx) }() // ends with ctx
+	go func() { closed <- locking.Close(ctx, e) }() // ends with ctx
 	<-work.Done()
 	require.ErrorIs(t, context.Cause(work), ErrClosed)
 	require.ErrorIs(t, <-waits, ErrClosed)
@@ -403,7 +392,7 @@ func TestCloseNamesThePermitsThatAreHeld(t *testing.T) {
 func TestNamesOfPermitsLeaveNothing(t *testing.T) {
 	r, name := newPermitRig(t), redistest.Name(t)
 	redistest.NothingStays(t, func(i int) error {
-		ctx, s := context.Background(), NewPermits(r.e, name+strconv.Itoa(i))
+		ctx, s := context.Background(), NewPermits(r.E, name+strconv.Itoa(i))
 		set := s.SetPermits(ctx, 1)
 		p, err := s.Acquire(ctx)
 		if err != nil {
@@ -433,7 +422,7 @@ func TestASilentServerEndsAPermitInTime(t *testing.T) {
 				proxy.AwaitCount(t, r.sentLeases(permitRenewal.Script), 1)
 			}
 			work, warning := p.Context(t.Context()), p.Expiring()
-			other := permitRigOn(t, r.raw, r.of.key)
+			other := permitRigOn(t, r.Raw, r.of.key)
 			done := other.acquiring(t.Context())
 			other.waiting(1)
 			proxy.BlackHole()

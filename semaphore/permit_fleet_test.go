@@ -50,7 +50,7 @@ func permitsOfChild() (s *PermitSemaphore, end func()) {
 		panic(err)
 	}
 	return NewPermits(e, os.Getenv(envName)), func() {
-		if err := e.Close(context.Background()); err != nil {
+		if err := locking.Close(context.Background(), e); err != nil {
 			panic(err)
 		}
 		client.Close()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -49,7 +50,7 @@ func permitHistory(t *testing.T, through *chaos, total, calls int, mint bool) []
 	rigs := make([]*permitRig, 4)
 	for n := range rigs {
 		rigs[n] = permitRigOn(t, through, name)
-		rigs[n].raw = raw
+		rigs[n].Raw = raw
 	}
 	rigs[0].set(int64(total))
 	began := time.Now()
@@ -95,7 +96,7 @@ func permitHistory(t *testing.T, through *chaos, total, calls int, mint bool) []
 				all = append(all, op)
 				mu.Unlock()
 				if mint && client == 0 && n == calls/2 {
-					r.do("INCRBY", name, "3")
+					r.Ask("INCRBY", name, "3")
 				}
 				if rand.IntN(8) == 0 {
 					through.deliver()
@@ -150,7 +151,7 @@ func TestTheSumOfPermitsStays(t *testing.T) {
 	server := redistest.Shared(t)
 	through := &chaos{Client: server.Client(t)}
 	r := permitRigOn(t, through, redistest.Name(t)).set(total)
-	r.raw = server.Client(t)
+	r.Raw = server.Client(t)
 	r.give(r.take()) // the scripts are known
 	through.on.Store(true)
 	var has atomic.Int64
@@ -190,7 +191,7 @@ func TestTheSumOfPermitsStays(t *testing.T) {
 		require.NoError(t, p.Release(context.Background()))
 	}
 	r.awaitStands(total, 0)
-	require.NoError(t, r.e.Close(context.Background()), "nothing is under way any more")
+	require.NoError(t, locking.Close(context.Background(), r.E), "nothing is under way any more")
 	through.deliver()
 	r.stands(total, 0)
 }

@@ -90,7 +90,7 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		require.Empty(t, r.list())
 		done := r.acquiring(t.Context())
 		redistest.Waits(t, done)
-		keys, err := r.raw.Do(t.Context(), r.raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
+		keys, err := r.Raw.Do(t.Context(), r.Raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
 		require.NoError(t, err)
 		require.Empty(t, keys)
 		r.set(2)
@@ -112,7 +112,7 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		require.ErrorIs(t, other.ReleaseID(t.Context(), mine.ID()), ErrLost)
 		require.ErrorIs(t, mine.Release(t.Context()), ErrLost)
 		r.stands(2, 1)
-		r.do("ZADD", r.of.leases, "922337203685477", "0123456789abcdef")
+		r.Ask("ZADD", r.of.leases, "922337203685477", "0123456789abcdef")
 		require.EqualValues(t, -1, r.list()["30313233343536373839616263646566"].Remaining, "it has no end")
 	},
 	"several at once": func(t *testing.T, r *permitRig) {
@@ -216,7 +216,7 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		require.True(t, did)
 		a := r.take()
 		for _, key := range []string{r.of.key, r.of.leases} {
-			msg := r.do("PTTL", key)
+			msg := r.Ask("PTTL", key)
 			ttl, err := msg.AsInt64()
 			require.NoError(t, err)
 			assert.Greater(t, ttl, int64(3_000_000), key)
@@ -225,13 +225,13 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		r.give(a)
 		require.NoError(t, r.AddPermits(t.Context(), 1))
 		r.take()
-		msg := r.do("PTTL", r.of.key)
+		msg := r.Ask("PTTL", r.of.key)
 		ttl, err := msg.AsInt64()
 		require.NoError(t, err)
 		assert.Greater(t, ttl, int64(3_000_000))
-		r.do("PERSIST", r.of.key)
+		r.Ask("PERSIST", r.of.key)
 		r.take()
-		msg = r.do("PTTL", r.of.leases)
+		msg = r.Ask("PTTL", r.of.leases)
 		ttl, err = msg.AsInt64()
 		require.NoError(t, err)
 		assert.EqualValues(t, -1, ttl, "leases follow the number")
@@ -272,15 +272,15 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 	},
 	"a key of another kind": func(t *testing.T, r *permitRig) {
 		for kind, make := range map[string][]string{"hash": {"HSET", "a", "b"}, "string": {"SET", "many"}, "list": {"RPUSH", "a"}} {
-			r.do("DEL", r.of.key)
-			r.do(append([]string{make[0], r.of.key}, make[1:]...)...)
+			r.Ask("DEL", r.of.key)
+			r.Ask(append([]string{make[0], r.of.key}, make[1:]...)...)
 			r.wrongType(r.of.key, kind)
 		}
-		r.do("DEL", r.of.key)
+		r.Ask("DEL", r.of.key)
 		r.set(3)
-		r.do("SET", r.of.leases, "x")
+		r.Ask("SET", r.of.leases, "x")
 		r.wrongType(r.of.leases, "string")
-		r.do("SET", r.of.key, "0")
+		r.Ask("SET", r.of.key, "0")
 		r.wrongType(r.of.leases, "string")
 	},
 }
@@ -352,20 +352,20 @@ func released(p *Permit, err error) error {
 // wrongType checks that whatever is asked for names the key and its type, and
 // changes nothing.
 func (r *permitRig) wrongType(key, kind string) {
-	r.t.Helper()
-	before := r.do("TYPE", r.of.key)
+	r.T.Helper()
+	before := r.Ask("TYPE", r.of.key)
 	for name, op := range permitOperations {
 		lengthens := byID(name) && name != "release by id" // which finds no permit there
 		if lengthens || key == r.of.leases && name == "try set permits" || key == r.of.key && name == "permits" {
 			continue // which does not look at it
 		}
 		err := op(context.Background(), r.PermitSemaphore, 1)
-		require.ErrorContains(r.t, err, "WRONGTYPE", name)
-		require.ErrorContains(r.t, err, key, name)
-		require.ErrorContains(r.t, err, kind, name)
+		require.ErrorContains(r.T, err, "WRONGTYPE", name)
+		require.ErrorContains(r.T, err, key, name)
+		require.ErrorContains(r.T, err, kind, name)
 	}
-	after := r.do("TYPE", r.of.key)
-	require.Equal(r.t, before.String(), after.String())
+	after := r.Ask("TYPE", r.of.key)
+	require.Equal(r.T, before.String(), after.String())
 }
 
 func TestPermitSuite(t *testing.T) {

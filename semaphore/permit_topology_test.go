@@ -96,7 +96,7 @@ func TestTooFewReplicasOfAPermit(t *testing.T) {
 	_, err = r.Acquire(t.Context())
 	require.ErrorIs(t, err, ErrNotReplicated)
 	r.stands(2, 0)
-	r.do("SET", r.of.key, "0")
+	r.Ask("SET", r.of.key, "0")
 	r.refused()
 }
 
@@ -113,8 +113,8 @@ func TestTooFewReplicasOfThePermitsOfAllWaiters(t *testing.T) {
 		all = append(all, r.acquiring(ctx))
 		r.waiting(n + 1)
 	}
-	r.do("SET", r.of.key, strconv.Itoa(waiters))
-	r.do("PUBLISH", r.of.channel, strconv.Itoa(waiters))
+	r.Ask("SET", r.of.key, strconv.Itoa(waiters))
+	r.Ask("PUBLISH", r.of.channel, strconv.Itoa(waiters))
 	for _, done := range all {
 		got := redistest.Done(t, done)
 		require.Error(t, got.err)
@@ -131,7 +131,7 @@ func TestTheACLOfTheDocsLetsPermitsBe(t *testing.T) {
 	admin := server.Client(t)
 	user, _ := redistest.Confined(t, server, "../docs/redis.md")
 	r := permitRigOn(t, user, "orders:1", enginetest.ShortSends)
-	r.raw = admin
+	r.Raw = admin
 	for name, op := range permitOperations {
 		r.set(3)
 		if err := op(t.Context(), r.PermitSemaphore, 1); byID(name) {
@@ -149,11 +149,11 @@ func TestTheACLOfTheDocsLetsPermitsBe(t *testing.T) {
 	q := gotPermit(t, done)
 	r.give(q)
 	r.wrongTypes()
-	r.do("DEL", r.of.key) // so that nothing is left to give back when the client closes
+	r.Ask("DEL", r.of.key) // so that nothing is left to give back when the client closes
 }
 
 func (r *permitRig) wrongTypes() {
-	r.do("DEL", r.of.key, r.of.leases)
-	r.do("SET", r.of.key, "many")
+	r.Ask("DEL", r.of.key, r.of.leases)
+	r.Ask("SET", r.of.key, "many")
 	r.wrongType(r.of.key, "string")
 }

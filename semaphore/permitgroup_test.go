@@ -20,7 +20,7 @@ func (r *permitRig) acquiringN(ctx context.Context, n int) <-chan error {
 	go func() { // ends with ctx, or when the client closes
 		all, err := r.AcquireN(ctx, n)
 		if err == nil {
-			r.t.Cleanup(func() { _ = r.ReleaseN(context.Background(), all...) })
+			r.T.Cleanup(func() { _ = r.ReleaseN(context.Background(), all...) })
 		}
 		done <- err
 	}()
@@ -162,13 +162,13 @@ func TestPermitLabelsGoWithTheirPermits(t *testing.T) {
 	p := r.take(WithLabel("lives"), WithLease(time.Hour))
 	for id := range r.list() {
 		if id != p.ID() {
-			r.do("ZADD", r.of.leases, "1", raw(id))
+			r.Ask("ZADD", r.of.leases, "1", raw(id))
 		}
 	}
 	q := r.take(WithLabel("next"), WithLease(time.Hour))
 	require.EqualValues(t, 2, r.labels())
-	r.do("ZREM", r.of.leases, q.want.id)
-	r.do("INCRBY", r.of.key, "1")
+	r.Ask("ZREM", r.of.leases, q.want.id)
+	r.Ask("INCRBY", r.of.key, "1")
 	require.EqualValues(t, 2, r.labels(), "as Redisson leaves it")
 	redistest.Eventually(t, func() bool {
 		next := r.take(WithLabel("again"))
@@ -176,7 +176,7 @@ func TestPermitLabelsGoWithTheirPermits(t *testing.T) {
 		return r.labels() == 1
 	}, soon, time.Millisecond, "it never goes")
 	require.Equal(t, "lives", r.list()[p.ID()].Label)
-	ttl := r.do("PTTL", r.of.labels)
+	ttl := r.Ask("PTTL", r.of.labels)
 	n, err := ttl.AsInt64()
 	require.NoError(t, err)
 	require.EqualValues(t, -1, n)
@@ -189,7 +189,7 @@ func TestPermitLabelsLiveAsLongAsTheSemaphore(t *testing.T) {
 	_, err := r.TrySetPermits(t.Context(), 1, WithTTL(time.Hour))
 	require.NoError(t, err)
 	r.take(WithLabel("me"))
-	ttl := r.do("PTTL", r.of.labels)
+	ttl := r.Ask("PTTL", r.of.labels)
 	n, err := ttl.AsInt64()
 	require.NoError(t, err)
 	require.Positive(t, n)

@@ -48,7 +48,7 @@ const leastReach = 4
 // acquire waits for permits, and returns the first of them. Close waits for it, and for what it may
 // leave to do.
 func (i *permitShared) acquire(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
-	if !i.e.Begin() {
+	if !i.e.Tasks.Begin() {
 		return nil, ErrClosed
 	}
 	defer i.e.Tasks.Done()
@@ -86,7 +86,7 @@ func (i *permitShared) acquire(ctx context.Context, of *permitNames, t terms) (*
 
 // try asks once, unless a goroutine of this process waits. Close waits for it.
 func (i *permitShared) try(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
-	if !i.e.Begin() {
+	if !i.e.Tasks.Begin() {
 		return nil, ErrClosed
 	}
 	defer i.e.Tasks.Done()

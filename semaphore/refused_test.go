@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -29,17 +30,17 @@ type refusal struct {
 var refusals = map[string]refusal{
 	"try set": {"9", "", func(r *rig, _ *PermitSemaphore) error {
 		did, err := r.TrySetPermits(context.Background(), 4)
-		require.False(r.t, did)
+		require.False(r.T, did)
 		return err
 	}, nil},
 	"delete": {"", "5", func(r *rig, _ *PermitSemaphore) error {
 		did, err := r.Delete(context.Background())
-		require.False(r.t, did)
+		require.False(r.T, did)
 		return err
 	}, nil},
 	"drain": {"0", "5", func(r *rig, _ *PermitSemaphore) error {
 		n, err := r.Drain(context.Background())
-		require.Zero(r.t, n)
+		require.Zero(r.T, n)
 		return err
 	}, nil},
 	"add":                      {decimal(most), "5", func(r *rig, _ *PermitSemaphore) error { return r.AddPermits(context.Background(), 1) }, ErrInvalidArgument},
@@ -49,12 +50,12 @@ var refusals = map[string]refusal{
 	"gives where none are set": {"", "5", func(r *rig, _ *PermitSemaphore) error { return r.twoGives() }, ErrNotSet},
 	"try set permits with leases": {"9", "", func(r *rig, held *PermitSemaphore) error {
 		did, err := held.TrySetPermits(context.Background(), 4)
-		require.False(r.t, did)
+		require.False(r.T, did)
 		return err
 	}, nil},
 	"delete permits with leases": {"", "5", func(r *rig, held *PermitSemaphore) error {
 		did, err := held.Delete(context.Background())
-		require.False(r.t, did)
+		require.False(r.T, did)
 		return err
 	}, nil},
 	"add permits with leases": {decimal(most), "5", func(_ *rig, held *PermitSemaphore) error {
@@ -73,16 +74,16 @@ func (r *rig) twoGives() error {
 
 // stand sets the key by hand.
 func (r *rig) stand(text string) {
-	r.t.Helper()
-	if r.do("DEL", r.of.key); text != "" {
-		r.do("SET", r.of.key, text)
+	r.T.Helper()
+	if r.Ask("DEL", r.of.key); text != "" {
+		r.Ask("SET", r.of.key, text)
 	}
 }
 
 // stood is the key as it is.
 func (r *rig) stood() string {
-	r.t.Helper()
-	msg := r.do("GET", r.of.key)
+	r.T.Helper()
+	msg := r.Ask("GET", r.of.key)
 	text, _ := msg.ToString()
 	return text
 }
@@ -96,7 +97,7 @@ func TestSemaphoreLateCopyOfARefusedOrderChangesNothing(t *testing.T) {
 			t.Parallel()
 			r, copies := recorded(t)
 			r.stand(c.stood)
-			require.ErrorIs(t, c.do(r, NewPermits(r.e, r.of.key)), c.err)
+			require.ErrorIs(t, c.do(r, NewPermits(r.E, r.of.key)), c.err)
 			r.stand(c.stands)
 			copies()
 			require.Equal(t, c.stands, r.stood())
@@ -115,7 +116,7 @@ func TestSemaphoreFurtherSendOfARefusedOrderChangesNothing(t *testing.T) {
 			through, proxy := redistest.ThroughProxy(t, server)
 			recorder := learned(t, through)
 			r := rigOn(t, recorder, redistest.Name(t))
-			r.raw = server.Client(t)
+			r.Raw = server.Client(t)
 			r.stand(c.stood)
 			lost := proxy.DropReply(redistest.All(redistest.Command("EVAL", "EVALSHA"), redistest.Arg(r.of.key)), 1)
 			changed := false
@@ -125,9 +126,9 @@ func TestSemaphoreFurtherSendOfARefusedOrderChangesNothing(t *testing.T) {
 					r.stand(c.stands)
 				}
 			})
-			require.ErrorIs(t, c.do(r, NewPermits(r.e, r.of.key)), c.err)
+			require.ErrorIs(t, c.do(r, NewPermits(r.E, r.of.key)), c.err)
 			require.True(t, changed)
-			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond)
 			require.Equal(t, c.stands, r.stood())
 		})
 	}
@@ -151,9 +152,9 @@ func recorded(t *testing.T) (r *rig, copies func()) {
 	recorder := learned(t, raw)
 	e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	t.Cleanup(func() { _ = locking.Close(context.Background(), e) })
 	recorder.Take()
-	return &rig{New(e, redistest.Name(t)), t, raw, e}, func() {
+	return &rig{New(e, redistest.Name(t)), enginetest.Rig{T: t, Raw: raw, E: e}}, func() {
 		t.Helper()
 		calls := recorder.Take()
 		c := calls[0] // the server may have asked for the text
@@ -176,10 +177,10 @@ func TestPermitFurtherSendOfAReleaseThatFoundNoneSetGivesNothing(t *testing.T) {
 	recorder := redistest.RecordScripts(t, through)
 	recorder.Learn(releaseScript.Body())
 	r := permitRigOn(t, recorder, redistest.Name(t))
-	r.raw = server.Client(t)
+	r.Raw = server.Client(t)
 	r.set(3)
 	p := r.take()
-	r.do("DEL", r.of.key)
+	r.Ask("DEL", r.of.key)
 	lost := proxy.DropReply(redistest.All(redistest.MatchScript(releaseScript.Body()), redistest.Arg(r.of.key)), 1)
 	other, set := r.beside(), false
 	recorder.Around(nil, func(string) {

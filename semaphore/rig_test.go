@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,9 +18,7 @@ var soon = redistest.Soon
 // rig is a semaphore, and a look at its key.
 type rig struct {
 	*Semaphore
-	t   testing.TB
-	raw rueidis.Client
-	e   *locking.Engine
+	enginetest.Rig
 }
 
 func newRig(t testing.TB, change ...func(*core.Config)) *rig {
@@ -31,50 +28,40 @@ func newRig(t testing.TB, change ...func(*core.Config)) *rig {
 
 func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*core.Config)) *rig {
 	t.Helper()
-	e := enginetest.On(t, raw, change...)
-	return &rig{New(e, name), t, raw, e}
+	r := enginetest.NewRig(t, raw, change...)
+	return &rig{New(r.E, name), r}
 }
 
 // beside is another client on the same semaphore.
 func (r *rig) beside(change ...func(*core.Config)) *rig {
-	r.t.Helper()
-	return rigOn(r.t, r.raw, r.of.key, change...)
+	r.T.Helper()
+	return rigOn(r.T, r.Raw, r.of.key, change...)
 }
 
 func (r *rig) set(n int64) *rig {
-	r.t.Helper()
-	require.NoError(r.t, r.SetPermits(context.Background(), n))
+	r.T.Helper()
+	require.NoError(r.T, r.SetPermits(context.Background(), n))
 	return r
 }
 
 func (r *rig) take(n int64) {
-	r.t.Helper()
-	require.NoError(r.t, r.TryAcquire(context.Background(), n))
+	r.T.Helper()
+	require.NoError(r.T, r.TryAcquire(context.Background(), n))
 }
 
 func (r *rig) refused(n int64) {
-	r.t.Helper()
-	require.ErrorIs(r.t, r.TryAcquire(context.Background(), n), ErrNotAcquired)
+	r.T.Helper()
+	require.ErrorIs(r.T, r.TryAcquire(context.Background(), n), ErrNotAcquired)
 }
 
-func (r *rig) give(n int64) { r.t.Helper(); require.NoError(r.t, r.Release(context.Background(), n)) }
+func (r *rig) give(n int64) { r.T.Helper(); require.NoError(r.T, r.Release(context.Background(), n)) }
 
 // free is what stands in Redis, negative too.
-func (r *rig) free() int64 {
-	r.t.Helper()
-	n, err := r.raw.Do(context.Background(), r.raw.B().Get().Key(r.of.key).Build()).AsInt64()
-	require.NoError(r.t, err)
-	return n
-}
+func (r *rig) free() int64 { r.T.Helper(); return r.Number("GET", r.of.key) }
 
 func (r *rig) awaitFree(n int64) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.free() == n }, soon, 5*time.Millisecond, "never %d free, but %d", n, r.free())
-}
-
-func (r *rig) do(args ...string) rueidis.RedisMessage {
-	r.t.Helper()
-	return redistest.Do(r.t, r.raw, args...)
+	r.T.Helper()
+	require.Eventually(r.T, func() bool { return r.free() == n }, soon, 5*time.Millisecond, "never %d free, but %d", n, r.free())
 }
 
 // acquiring is an Acquire on a goroutine of its own.
@@ -86,18 +73,23 @@ func (r *rig) acquiring(ctx context.Context, n int64) <-chan error {
 
 // waiting blocks until so many wait in this process.
 func (r *rig) waiting(n int) {
-	r.t.Helper()
-	require.Eventually(r.t, func() bool {
-		p := r.h.places.Get(r.of.key)
-		defer r.h.places.Put(r.of.key, p)
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		there := p.Queue.Waiting()
-		if p.Head != nil {
-			there++
-		}
-		return there == n && (n == 0 || p.Looked)
+	r.T.Helper()
+	require.Eventually(r.T, func() bool {
+		w := r.h.places.Get(r.of.key)
+		defer r.h.places.Put(r.of.key, w)
+		return w.has(n)
 	}, soon, time.Millisecond)
+}
+
+// has reports whether so many wait, and the last look was answered.
+func (r *waitRoom[H]) has(n int) bool {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	there := r.Queue.Waiting()
+	if r.Head != nil {
+		there++
+	}
+	return there == n && (n == 0 || r.Looked)
 }
 
 func got(t testing.TB, done <-chan error) { t.Helper(); require.NoError(t, redistest.Done(t, done)) }

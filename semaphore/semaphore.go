@@ -143,7 +143,7 @@ func (s *Semaphore) acquireWithin(ctx context.Context, n int64, d time.Duration)
 // try asks once, unless a goroutine of this process waits. Close waits for it.
 func (s *Semaphore) try(ctx context.Context, n int64) error {
 	h, of := s.h, s.of
-	if !h.e.Begin() {
+	if !h.e.Tasks.Begin() {
 		return ErrClosed
 	}
 	defer h.e.Tasks.Done()

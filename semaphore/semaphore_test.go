@@ -80,11 +80,11 @@ var suite = map[string]func(t *testing.T, r *rig){
 		require.Zero(t, n)
 		done := r.acquiring(t.Context(), 2)
 		redistest.Waits(t, done)
-		keys, err := r.raw.Do(t.Context(), r.raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
+		keys, err := r.Raw.Do(t.Context(), r.Raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
 		require.NoError(t, err)
 		for _, key := range keys { // that the release was refused is remembered for a while
 			require.Contains(t, key, "rueidisson_lane:")
-			left, err := r.raw.Do(t.Context(), r.raw.B().Pttl().Key(key).Build()).AsInt64()
+			left, err := r.Raw.Do(t.Context(), r.Raw.B().Pttl().Key(key).Build()).AsInt64()
 			require.NoError(t, err)
 			require.Positive(t, left, key)
 		}
@@ -100,12 +100,12 @@ var suite = map[string]func(t *testing.T, r *rig){
 		require.NoError(t, r.AddPermits(t.Context(), 1))
 		_, err = r.Drain(t.Context())
 		require.NoError(t, err)
-		msg := r.do("PTTL", r.of.key)
+		msg := r.Ask("PTTL", r.of.key)
 		ttl, err := msg.AsInt64()
 		require.NoError(t, err)
 		assert.Greater(t, ttl, int64(3_000_000))
 		r.set(1)
-		msg = r.do("PTTL", r.of.key)
+		msg = r.Ask("PTTL", r.of.key)
 		ttl, err = msg.AsInt64()
 		require.NoError(t, err)
 		assert.EqualValues(t, -1, ttl)
@@ -131,7 +131,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 		const text = "string that is no integer"
 		for _, c := range []struct{ say, kind string }{{"HSET f v", "hash"}, {"SET many", text}, {"SET 1.5", text}, {"SET 0x10", text}} {
 			words := strings.Fields(c.say)
-			r.do(slices.Insert(words, 1, r.of.key)...)
+			r.Ask(slices.Insert(words, 1, r.of.key)...)
 			_, drain := r.Drain(t.Context())
 			_, tried := r.TrySetPermits(t.Context(), 1)
 			_, looked := r.Available(t.Context())
@@ -145,7 +145,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 				require.ErrorContains(t, err, c.kind, op)
 				require.NotErrorIs(t, err, ErrOutcomeUnknown, op)
 			}
-			msg := r.do("DEL", r.of.key)
+			msg := r.Ask("DEL", r.of.key)
 			n, err := msg.AsInt64()
 			require.NoError(t, err)
 			require.EqualValues(t, 1, n)

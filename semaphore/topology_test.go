@@ -71,7 +71,7 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 	through, before := cluster.Proxied(t)
 	r := rigOn(t, through, redistest.Name(t), enginetest.ShortSends).set(5)
-	r.raw = cluster.Client(t)
+	r.Raw = cluster.Client(t)
 	serves := cluster.Master(r.of.key)
 	for range 2 {
 		lost := before(serves).DropReply(r.sent(takeScript), 1, redistest.Silent())
@@ -93,7 +93,7 @@ func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 		}
 		back.Finish(t)
 		r.awaitFree(5)
-		redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond, "the release knows its answer")
+		redistest.Eventually(t, func() bool { return !r.E.CleaningUp() }, soon, time.Millisecond, "the release knows its answer")
 	}
 	require.Same(t, serves, cluster.Master(r.of.key))
 	r.take(5)
@@ -146,7 +146,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	admin := server.Client(t)
 	user, proxy := redistest.Confined(t, server, "../docs/redis.md")
 	r := rigOn(t, user, "orders:1", enginetest.ShortSends)
-	r.raw = admin
+	r.Raw = admin
 	for name, op := range operations {
 		r.set(3)
 		require.NoError(t, op(t.Context(), r.Semaphore, 1), name)
@@ -159,8 +159,8 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	proxy.Restore()
 	require.Eventually(t, r.settledAll, soon, time.Millisecond)
 	require.EqualValues(t, 5, r.free())
-	r.do("SET", "orders:2", "many")
-	require.ErrorContains(t, New(r.e, "orders:2").TryAcquire(t.Context(), 1), "string")
+	r.Ask("SET", "orders:2", "many")
+	require.ErrorContains(t, New(r.E, "orders:2").TryAcquire(t.Context(), 1), "string")
 	r.set(1)
 	r.take(1)
 	done := r.acquiring(t.Context(), 1)
@@ -179,7 +179,7 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 		r.set(3)
 		require.NoError(t, op(t.Context(), r.Semaphore, 1), name)
 	}
-	r.raw = cluster.Client(t)
+	r.Raw = cluster.Client(t)
 	r.set(1).take(1)
 	done := r.acquiring(t.Context(), 1)
 	r.waiting(1)

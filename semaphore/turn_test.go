@@ -21,7 +21,7 @@ func TestSemaphoreWithFleetOrderWaitThatEndsWithoutATurnTellsWhy(t *testing.T) {
 		answered func() bool // that there are too few
 	}
 	permits := func(r *rig) waiter {
-		s := NewPermits(r.e, r.of.key, WithFleetOrder())
+		s := NewPermits(r.E, r.of.key, WithFleetOrder())
 		var p *Permit
 		return waiter{s.plain.order, s.waiting(terms{n: 1}, &p), func() bool {
 			room := s.i.places.Get(s.of.key)
@@ -30,7 +30,7 @@ func TestSemaphoreWithFleetOrderWaitThatEndsWithoutATurnTellsWhy(t *testing.T) {
 		}}
 	}
 	plain := func(r *rig) waiter {
-		s := New(r.e, r.of.key, WithFleetOrder())
+		s := New(r.E, r.of.key, WithFleetOrder())
 		return waiter{s.order, func(ctx context.Context) error { return s.h.acquire(ctx, s.of, 1) }, func() bool {
 			p := s.h.places.Get(s.of.key)
 			defer s.h.places.Put(s.of.key, p)

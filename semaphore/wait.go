@@ -44,7 +44,7 @@ const label = "semaphore"
 
 // acquire waits for n permits. Close waits for it, and for what it may leave to do.
 func (h *shared) acquire(ctx context.Context, of *names, n int64) (err error) {
-	if !h.e.Begin() {
+	if !h.e.Tasks.Begin() {
 		return ErrClosed
 	}
 	defer h.e.Tasks.Done()

@@ -106,9 +106,9 @@ func TestPermitsGoOverWithoutACall(t *testing.T) {
 
 // known has the server know the scripts, so that each call is one.
 func (r *rig) known() *rig {
-	r.t.Helper()
+	r.T.Helper()
 	for _, s := range []*scripts.Script{takeScript, giveScript, moveScript} {
-		r.do("SCRIPT", "LOAD", s.Body())
+		r.Ask("SCRIPT", "LOAD", s.Body())
 	}
 	return r
 }
@@ -146,8 +146,8 @@ func TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften(t *testing.T) {
 		all = append(all, r.acquiring(t.Context(), 1))
 		r.waiting(i + 1)
 	}
-	r.do("INCRBY", r.of.key, "3")
-	r.do("PUBLISH", r.of.channel, "3")
+	r.Ask("INCRBY", r.of.key, "3")
+	r.Ask("PUBLISH", r.of.channel, "3")
 	for i := range 3 {
 		got(t, all[i])
 	}
@@ -178,8 +178,8 @@ func TestWhatACrowdWasGrantedCountsNoMoreWhenNobodyWaits(t *testing.T) {
 	p := r.h.places.Get(r.of.key) // as who gives permits back does
 	defer r.h.places.Put(r.of.key, p)
 	first := crowd(3)
-	r.do("INCRBY", r.of.key, "3")
-	r.do("PUBLISH", r.of.channel, "3")
+	r.Ask("INCRBY", r.of.key, "3")
+	r.Ask("PUBLISH", r.of.channel, "3")
 	for _, done := range first {
 		got(t, done)
 	}
@@ -227,12 +227,12 @@ func TestMessagesOfNothingAreIgnored(t *testing.T) {
 	r.waiting(1)
 	before := server.ScriptCalls(t)
 	for _, payload := range []string{"0", "-3", "x", ""} {
-		r.do("PUBLISH", r.of.channel, payload)
+		r.Ask("PUBLISH", r.of.channel, payload)
 	}
 	redistest.Waits(t, done)
 	require.Equal(t, before, server.ScriptCalls(t))
-	r.do("SET", r.of.key, "1")
-	r.do("PUBLISH", r.of.channel, "1")
+	r.Ask("SET", r.of.key, "1")
+	r.Ask("PUBLISH", r.of.channel, "1")
 	got(t, done)
 }
 
@@ -270,7 +270,7 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 		waits.Go(func() { assert.ErrorIs(t, s.Acquire(t.Context(), 1), ErrClosed) })
 	}
 	require.Eventually(t, func() bool { return s.h.waiting.Load() == 10 }, soon, time.Millisecond)
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	waits.Wait()
 	require.ErrorIs(t, s.TryAcquire(t.Context(), 1), ErrClosed)
 	require.ErrorIs(t, s.Release(t.Context(), 1), ErrClosed)
@@ -305,8 +305,8 @@ func TestWhatIsGrantedWhileTheClientClosesGoesBack(t *testing.T) {
 				go func() { done <- c.ask(r) }() // ends when the client closes
 			}
 			held.Await(t)
-			go func() { closed <- r.e.Close(context.Background()) }() // ends with those
-			<-r.e.Closing()
+			go func() { closed <- locking.Close(context.Background(), r.E) }() // ends with those
+			<-r.E.Closing()
 			held.Release()
 			for range c.callers {
 				require.ErrorIs(t, redistest.Done(t, done), ErrClosed)
@@ -331,10 +331,10 @@ func TestClosingWakesThoseBehindTheHead(t *testing.T) {
 	}
 	r.waiting(1 + cap(behind))
 	held := proxy.HoldRequest(r.sent(takeScript))
-	r.do("PUBLISH", r.of.channel, "1")
+	r.Ask("PUBLISH", r.of.channel, "1")
 	held.Await(t)
 	closed := make(chan error, 1)
-	go func() { closed <- r.e.Close(context.Background()) }() // ends with the head
+	go func() { closed <- locking.Close(context.Background(), r.E) }() // ends with the head
 	for range cap(behind) {
 		require.ErrorIs(t, redistest.Done(t, behind), ErrClosed)
 	}
@@ -433,7 +433,7 @@ func acquireInHaste(s *Semaphore, n int64) error {
 func TestNothingOfANameStaysBehind(t *testing.T) {
 	r, name := newRig(t), redistest.Name(t)
 	redistest.NothingStays(t, func(i int) error {
-		ctx, s := context.Background(), New(r.e, name+strconv.Itoa(i))
+		ctx, s := context.Background(), New(r.E, name+strconv.Itoa(i))
 		err := errors.Join(s.SetPermits(ctx, 1), s.Acquire(ctx, 1), s.Release(ctx, 1))
 		_, gone := s.Delete(ctx)
 		return errors.Join(err, gone)

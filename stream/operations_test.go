@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -94,7 +93,7 @@ func TestStreamRefusesWhatCannotBeUsed(t *testing.T) {
 		require.ErrorIs(t, op(ended), context.Canceled, i)
 		require.ErrorIs(t, op(ended), cause, i)
 	}
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	for i, op := range all {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}
@@ -153,16 +152,8 @@ func TestStreamWalkAnswersAreBoundedByBytes(t *testing.T) {
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md")
+	e := engineOn(t, user.Client(t))
 	for i, op := range operations(New[string, string](e, "orders", WithCodec(codec.Text))) {
 		require.NoError(t, op(within(t)), i)
 	}
@@ -190,7 +181,5 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.True(t, copied)
 	_, err = s.Rename(t.Context(), "orders:3")
 	require.NoError(t, err)
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -709,7 +710,7 @@ func TestACloseUnderConsumers(t *testing.T) {
 				add(t, s, decimal(int64(round*1000+i)))
 			}
 			time.Sleep(time.Duration(round%7) * time.Millisecond)
-			require.NoError(t, e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), e))
 			consumers.Wait()
 			client.Close()
 		}

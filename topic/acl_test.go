@@ -3,7 +3,6 @@ package topic
 import (
 	"testing"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -13,16 +12,8 @@ import (
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := append(redistest.UserOfThePage(t, "../docs/redis.md"), "+spublish", "+ssubscribe")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	e := engineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../docs/redis.md", "+spublish +ssubscribe")
+	e := engineOn(t, user.Client(t))
 	for kind, of := range kinds {
 		name := "orders:1"
 		if kind == "pattern" {
@@ -43,13 +34,13 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			return n == 0
 		}, soon, 1e6)
 	}
-	reliable := reliableBy(t, admin, e, "orders:2", WithMaxLength(10))
+	reliable := reliableBy(t, user.Admin, e, "orders:2", WithMaxLength(10))
 	listener, named := reliable.listening(), reliable.durable("billing")
 	reliable.publishes(2, "a")
 	listener.hears(t, "a")
 	named.hears(t, "a")
 	reliable.awaitLen(0)
-	_, err = reliable.CountSubscribers(t.Context())
+	_, err := reliable.CountSubscribers(t.Context())
 	require.NoError(t, err)
 	reliable.publishes(2, "b")
 	for m, err := range named.Deliveries(within(t)) {
@@ -75,10 +66,5 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = reliable.Delete(t.Context())
 	require.NoError(t, err)
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	for _, d := range denied {
-		t.Log(d.String())
-	}
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -48,7 +49,7 @@ func TestTopicIsNotDisconnectedByClose(t *testing.T) {
 	t.Parallel()
 	e := engineOn(t, redistest.Shared(t).Client(t))
 	s := kinds["plain"](e, redistest.Name(t)).listening(t)
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	require.ErrorIs(t, s.next(t, 1)[0].err, ErrClosed)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -121,7 +122,7 @@ func TestDurableMessagesThatWereMissedAreToldToTheNext(t *testing.T) {
 		ending(r) // of the same client
 		other := reliableOn(t, raw, r.of.key, WithMaxLength(kept))
 		ending(other)
-		require.NoError(t, other.e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), other.e))
 		got := int64(0)
 		for _, h := range r.durable("billing").next(t, 1+kept) {
 			var lagged *LaggedError

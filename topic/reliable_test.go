@@ -322,7 +322,7 @@ func TestOneConnectionReadsAllTopics(t *testing.T) {
 		require.NoError(t, err)
 		require.Less(t, server.Connections(t), before+8, blocked) // those that rueidis spreads commands over
 		began := time.Now()
-		require.NoError(t, e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), e))
 		took := time.Since(began)
 		for _, err := range all[0].Messages(t.Context()) {
 			require.ErrorIs(t, err, ErrClosed)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -256,7 +257,7 @@ func TestCloseDuringListen(t *testing.T) {
 	done, closed := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := r.Listen(context.Background()); done <- err }() // ends with the client
 	held.Await(t)
-	go func() { closed <- e.Close(context.Background()) }()
+	go func() { closed <- locking.Close(context.Background(), e) }()
 	<-e.Closing()
 	held.Release()
 	require.NoError(t, <-closed)
@@ -281,7 +282,7 @@ func TestCloseGivesBackWhatIsInNoHand(t *testing.T) {
 			break
 		}
 		require.Equal(t, "2", v)
-		require.NoError(t, e.Close(t.Context())) // with one in the hands of the loop
+		require.NoError(t, locking.Close(t.Context(), e)) // with one in the hands of the loop
 	}
 	reliableBy(t, raw, engineOn(t, raw, forLong), name, WithMaxLength(100)).durable("billing").hears(t, numbers(3, 50)...)
 }
@@ -298,7 +299,7 @@ func TestCloseWithoutAServer(t *testing.T) {
 		}
 		server.Kill()
 		began := time.Now()
-		require.NoError(t, e.Close(context.Background()))
+		require.NoError(t, locking.Close(context.Background(), e))
 		return time.Since(began)
 	})
 }
@@ -609,6 +610,6 @@ func TestNamesNeedFewConnections(t *testing.T) {
 	for _, s := range all[:3] {
 		s.Close()
 	}
-	require.NoError(t, r.e.Close(t.Context())) // while the others wait in line
+	require.NoError(t, locking.Close(t.Context(), r.e)) // while the others wait in line
 	redistest.Eventually(t, func() bool { return blockedOf(t, raw) == 0 }, soon, 5*time.Millisecond)
 }

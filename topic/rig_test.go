@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -21,11 +19,7 @@ import (
 var soon = redistest.Soon
 
 // engineOn returns an engine for texts, on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
-	t.Helper()
-	texts := func(c *core.Config) { c.Values = codec.Text }
-	return enginetest.Plain(t, c, append([]func(*core.Config){texts}, change...)...)
-}
+var engineOn = enginetest.Texts
 
 var onServers, onReal, miniredisClient, through = redistest.OnServers, redistest.OnReal, redistest.MiniredisClient, redistest.ThroughProxy
 

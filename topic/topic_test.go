@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -290,7 +291,7 @@ func TestTheClientCloses(t *testing.T) {
 			}
 			over <- last
 		}()
-		require.NoError(t, e.Close(t.Context()))
+		require.NoError(t, locking.Close(t.Context(), e))
 		require.ErrorIs(t, <-over, ErrClosed)
 		full.hears(t, "a")
 		for _, err := range full.messages(t.Context()) {

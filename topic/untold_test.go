@@ -81,7 +81,7 @@ func TestCloseTellsOfMissedMessagesThatTheServerDidNotCount(t *testing.T) {
 	r := reliableBy(t, raw, e, redistest.Name(t), WithMaxLength(kept))
 	r.untold(published, kept)
 	redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "1")
-	err = e.Close(t.Context())
+	err = locking.Close(t.Context(), e)
 	require.ErrorContains(t, err, "OOM")
 	require.ErrorContains(t, err, "count missed messages 80")
 }
@@ -203,7 +203,7 @@ func TestDurableMissedMessagesThatComeWhileTheClientClosesAreCounted(t *testing.
 	held.Await(t)
 	s.Close()
 	closed := make(chan error, 1)
-	go func() { closed <- e.Close(context.Background()) }() // ends behind Release
+	go func() { closed <- locking.Close(context.Background(), e) }() // ends behind Release
 	redistest.Eventually(t, func() bool { return !e.Spawn(func() {}) }, soon, time.Millisecond)
 	held.Release()
 	require.NoError(t, <-closed)

@@ -132,7 +132,7 @@ func TestAUserWhoMayNotUnblock(t *testing.T) {
 			require.NoError(t, err)
 			e := engineOn(t, user)
 			allGoOn(t, e, engineOn(t, admin))
-			require.NoError(t, e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), e))
 			user.Close()
 		}
 	})

@@ -33,8 +33,8 @@ type Core struct {
 	wakes    []func() // see WhenClosing
 
 	// What each call writes stands apart from what each call reads.
-	Tasks Tasks     // what Close waits for
-	Crew  crew.Crew // the goroutines of Spawn
+	Tasks Tasks     // what Close waits for: calls that are counted by Begin, until Done
+	crew  crew.Crew // the goroutines of Spawn
 }
 
 // New returns the core of a client, which asks the server nothing. Tests may do without a Redis client.
@@ -53,7 +53,7 @@ func New(client rueidis.Client, cfg Config) *Core {
 }
 
 // PublishSharded has scripts announce releases on sharded channels.
-func (c *Core) PublishSharded() { c.publish = "spublish" }
+func PublishSharded(c *Core) { c.publish = "spublish" }
 
 // Mono returns Now().Mono at half the price, for what looks at the clock in every call.
 func (c *Core) Mono() time.Duration { return time.Since(c.born) }
@@ -99,16 +99,32 @@ func (c *Core) Open() error {
 	return nil
 }
 
+// Shared returns what all objects of one kind have in common, such as the
+// places.Places of what they share per name: the value that create returned
+// when key was asked for first. Keys are comparable, and of a type of the
+// object's own package. Values stay as long as the client, so there is none per
+// name.
+func (c *Core) Shared(key any, create func() any) any {
+	if there, ok := c.common.Load(key); ok {
+		return there
+	}
+	value, _ := c.common.LoadOrStore(key, create())
+	return value
+}
+
 // Spawn runs f on a goroutine that Close waits for, so f is bounded by itself. It
 // returns false, and f does not run, once Close has stopped waiting.
 func (c *Core) Spawn(f func()) bool {
-	if !c.Begin() {
+	if !c.Tasks.Begin() {
 		return false
 	}
-	c.Crew.Go(&c.Tasks, f)
+	c.crew.Go(&c.Tasks, f)
 	return true
 }
 
-// Begin makes Close wait for a Tasks.Done, unless it has already stopped
-// waiting.
-func (c *Core) Begin() bool { return c.Tasks.Begin() }
+// SpawnWithin runs f on a goroutine, for a caller that Close waits for, also when it has stopped others. So it
+// is not Spawn.
+func (c *Core) SpawnWithin(f func()) {
+	c.Tasks.Join()
+	c.crew.Go(&c.Tasks, f)
+}

@@ -10,7 +10,9 @@
 //	      send.Sender  one exchange with a server: retries, topology, cleanup
 //	        core.Core  settings, errors, goroutines, observers
 //
-// What a floor has, all floors above it have. An object gets the Engine.
+// What a floor has, all floors above it have. An object gets the Engine. What starts or ends a floor is a
+// function of its package, not a method, so that neither an object nor a program has it: locking.New and
+// locking.Close call it.
 //
 // # The order in which a client ends
 //

@@ -31,8 +31,8 @@ func TestTasksEndBeforeTheWaitForThem(t *testing.T) {
 				}
 			})
 		}
-		of.Stop()
-		of.Wait()
+		of.stop()
+		of.wait()
 		over.Store(true)
 		require.Zero(t, working.Load())
 		callers.Wait()
@@ -43,10 +43,10 @@ func TestTasksEndBeforeTheWaitForThem(t *testing.T) {
 func TestTasksThatNeverBeganAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	var of Tasks
-	of.Stop()
-	of.Wait()
+	of.stop()
+	of.wait()
 	require.False(t, of.Begin())
 	of.Join() // of a task's own
 	of.Done()
-	of.Wait()
+	of.wait()
 }

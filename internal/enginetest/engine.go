@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
@@ -40,11 +41,18 @@ func Plain(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *lockin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
+		if err := locking.Close(context.Background(), e); err != nil {
 			t.Error(err)
 		}
 	})
 	return e
+}
+
+// Texts is [Plain], with texts for the values of objects.
+func Texts(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
+	t.Helper()
+	texts := func(c *core.Config) { c.Values = codec.Text }
+	return Plain(t, c, append([]func(*core.Config){texts}, change...)...)
 }
 
 // ShortSends has a send time out after a second.

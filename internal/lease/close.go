@@ -12,8 +12,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
+// Shut ends renewals, and the contexts of holds with ErrClosed.
+func Shut(k *Keeper) {
+	k.dog.Close()
+	k.EachLease(func(l *watchdog.Lease) { GrantOf(l).Closing() })
+}
+
 // AwaitHolders returns when no hold is left that could still be trusted.
-func (k *Keeper) AwaitHolders(ctx context.Context) error {
+func AwaitHolders(ctx context.Context, k *Keeper) error {
 	for {
 		longest := k.longestLease()
 		if longest == 0 {
@@ -33,13 +39,13 @@ func (k *Keeper) AwaitHolders(ctx context.Context) error {
 
 // longestLease returns how long the last of the holds can still be trusted.
 func (k *Keeper) longestLease() (longest time.Duration) {
-	k.Dog.Each(func(l *watchdog.Lease) { longest = max(longest, l.Left(k.Now())) })
+	k.EachLease(func(l *watchdog.Lease) { longest = max(longest, l.Left(k.Now())) })
 	return longest
 }
 
 func (k *Keeper) leftOver(why error) error {
 	var names []string
-	k.Dog.Each(func(l *watchdog.Lease) {
+	k.EachLease(func(l *watchdog.Lease) {
 		if cause, _ := l.Ended(); !errors.Is(cause, core.ErrReleased) { // else its holder is just giving it back
 			names = append(names, fmt.Sprintf("%q", GrantOf(l).grant().Key().Shown()))
 		}

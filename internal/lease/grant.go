@@ -100,7 +100,7 @@ func (t *Grant) Init(k *Keeper, g Protocol, owner string) { t.k, t.Of, t.Bearer 
 func (t *Grant) Care(started watchdog.Instant, lease, every time.Duration, end watchdog.Instant, whole Granted) {
 	t.asked = lease
 	t.Lease.Init(started, lease, every, end, whole)
-	t.k.Dog.Add(&t.Lease)
+	t.k.dog.Add(&t.Lease)
 }
 
 func (t *Grant) grant() *Grant { return t }
@@ -227,7 +227,7 @@ func (t *Grant) Asking(d time.Duration) time.Duration {
 
 // Renew asks for a lease of d now, on the caller's goroutine.
 func (t *Grant) Renew(ctx context.Context, d time.Duration) error {
-	d = t.k.Dog.Outlast(&t.Lease, t.k.Now(), d)
+	d = t.k.dog.Outlast(&t.Lease, t.k.Now(), d)
 	t.Asking(d)
 	owner, pending, serial := t.owners()
 	renewal, key, began := t.Of.Renewal(), t.Key(), t.k.Now()
@@ -246,7 +246,7 @@ func (t *Grant) Renew(ctx context.Context, d time.Duration) error {
 		if renewal.Dated {
 			started = began
 		}
-		t.k.Dog.Grown(&t.Lease, started, d)
+		t.k.dog.Grown(&t.Lease, started, d)
 		return t.Err()
 	case err != nil:
 		return err
@@ -288,7 +288,7 @@ func anyRenewed(answer send.Answer) (stands bool, err error) {
 
 // forget takes a grant out of the watchdog's care.
 func (k *Keeper) forget(t *Grant) {
-	k.Dog.Remove(&t.Lease)
+	k.dog.Remove(&t.Lease)
 	if k.Open() == nil {
 		return
 	}

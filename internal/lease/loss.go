@@ -27,9 +27,9 @@ func (t *Grant) LossOf(cause error) error {
 // Hurry makes the next renewal of what this client holds of key, or of another
 // kind of its family, due at once.
 func (k *Keeper) Hurry(key core.Key) {
-	k.Dog.Each(func(l *watchdog.Lease) {
+	k.EachLease(func(l *watchdog.Lease) {
 		if of := GrantOf(l).grant().Key(); of.Name == key.Name && core.Family(of.Kind) == core.Family(key.Kind) {
-			k.Dog.Hurry(l)
+			k.dog.Hurry(l)
 		}
 	})
 }

@@ -275,16 +275,16 @@ func (r renewer) settle(attempts []asked, words []word, started watchdog.Instant
 func (r renewer) answer(a asked, words []word, started watchdog.Instant) (failed error) {
 	for _, w := range words {
 		if w.stands {
-			r.k.Dog.Renewed(a.Attempt, started)
+			r.k.dog.Renewed(a.Attempt, started)
 			return nil
 		}
 		failed = cmp.Or(failed, w.err)
 	}
 	// An export that ran meanwhile has renamed the owner that was asked for.
 	if _, _, serial := GrantOf(a.Lease).grant().owners(); failed != nil || serial != a.serial {
-		r.k.Dog.Missed(a.Attempt)
+		r.k.dog.Missed(a.Attempt)
 		return failed
 	}
-	r.k.Dog.Gone(a.Attempt)
+	r.k.dog.Gone(a.Attempt)
 	return nil
 }

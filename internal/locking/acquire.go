@@ -27,7 +27,7 @@ type Ask struct {
 // the process talks to the server about a key; the others queue behind it.
 // ctx bounds the wait, and nothing else. If it fails, it gives on the turn that the caller may have.
 func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat lease.Seat) (*Held, error) {
-	if e.Open() != nil || !e.Begin() {
+	if e.Open() != nil || !e.Tasks.Begin() {
 		return nil, core.ErrClosed
 	}
 	defer e.Tasks.Done() // Close waits for what may yet be won, and given back
@@ -46,7 +46,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat lease.Se
 		if kind, leaves := p.(Quitting); leaves && c.asked && !c.atOnce() {
 			e.Spawn(func() { _ = kind.Quit(context.Background()) }) // what the wait has left on the server, which goes by itself
 		}
-		if c.turn {
+		if c.hasTurn {
 			c.local.queue.Settle()
 			e.passTurn(c.local)
 		}
@@ -61,15 +61,15 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat lease.Se
 
 // waiter is one goroutine that wants the lock.
 type waiter struct {
-	e     *Engine
-	p     Protocol
-	ask   Ask
-	key   core.Key
-	local *local
-	turn  bool // this goroutine has the turn in the local queue, and must give it on
-	asked bool // the server was asked for it
-	gives bool // those of this process who want to share it go first, see giveWay
-	slow  int  // how many times it was won, and lost before the answer came
+	e        *Engine
+	p        Protocol
+	ask      Ask
+	key      core.Key
+	local    *local
+	hasTurn  bool // this goroutine has the turn in the local queue, and must pass it on
+	asked    bool // the server was asked for it
+	givesWay bool // those of this process who want to share it go first, see giveWay
+	slow     int  // how many times it was won, and lost before the answer came
 
 	walked   time.Duration // when all holds were last looked at for one in the way, see stood; 0: they were not
 	stands   time.Duration // since when it has stood back for others that want it alone; 0: not yet
@@ -97,13 +97,13 @@ func (c *waiter) admitted(ctx context.Context, seat lease.Seat) (*Held, error) {
 }
 
 func (c *waiter) acquire(ctx context.Context, seat lease.Seat) (*Held, error) {
-	if c.turn = c.local.queue.TryEnter(); c.turn {
+	if c.hasTurn = c.local.queue.TryEnter(); c.hasTurn {
 		return c.asHead(ctx, seat)
 	}
 	if held := c.join(ctx, seat); held != nil {
 		return held, nil
 	}
-	if c.turn = c.ask.Shared && c.local.queue.Lead(); c.turn {
+	if c.hasTurn = c.ask.Shared && c.local.queue.Lead(); c.hasTurn {
 		return c.asHead(ctx, seat)
 	}
 	return c.queued(ctx, seat)
@@ -155,7 +155,7 @@ func tooSlowError(err error) error {
 // asHead contends with other processes.
 func (c *waiter) asHead(ctx context.Context, seat lease.Seat) (*Held, error) {
 	held, err := c.compete(ctx)
-	for err == nil && c.gives {
+	for err == nil && c.givesWay {
 		var turn handover.Turn[*Held]
 		if turn, err = c.giveWay(ctx); turn.Handed {
 			return c.take(ctx, turn, seat)
@@ -187,7 +187,7 @@ func (c *waiter) asHead(ctx context.Context, seat lease.Seat) (*Held, error) {
 	held.GiveBackLater()
 	if c.slow++; c.slow == tooSlow {
 		if held.shared {
-			c.turn = false
+			c.hasTurn = false
 			c.e.passTurn(c.local)
 		}
 		return nil, tooSlowError(err)
@@ -198,21 +198,21 @@ func (c *waiter) asHead(ctx context.Context, seat lease.Seat) (*Held, error) {
 // compete tries until the lock is won. The first try is on its own, since most
 // need no other.
 func (c *waiter) compete(ctx context.Context) (*Held, error) {
-	if !c.local.subscriber.Load().listens() && c.e.Hub.Subscribed(c.e.Channel(c.p.Channel())) { // the process is subscribed already
+	if !c.local.subscriber.Load().listens() && c.e.Subscribed(c.p.Channel()) { // the process is subscribed already
 		c.e.ListenIfStanding(ctx, &c.local.listener(c.p).Listener, c.channels())
 	}
 	if c.ask.Shared {
 		c.local.queue.Hope()
 	}
 	held, left, err := c.askOnce(ctx)
-	if c.ask.Shared && held == nil && c.turn {
+	if c.ask.Shared && held == nil && c.hasTurn {
 		c.local.queue.Refuse()
 	}
 	switch {
 	case held != nil:
 		c.local.word.Load().Answered()
 		return held, nil
-	case !c.turn: // it was won after the caller had gone, and the turn went with it
+	case !c.hasTurn: // it was won after the caller had gone, and the turn went with it
 		return nil, err
 	case c.atOnce() && err == nil:
 		c.local.word.Load().Answered()
@@ -222,7 +222,7 @@ func (c *waiter) compete(ctx context.Context) (*Held, error) {
 			c.local.outage().Failed(c.e.Sender, err)
 		}
 		return nil, err
-	case c.gives:
+	case c.givesWay:
 		return nil, err
 	}
 	return c.wait(ctx, left, err)
@@ -236,7 +236,7 @@ func (c *waiter) wait(ctx context.Context, left time.Duration, err error) (held 
 		Key: c.key, By: &c.local.listener(c.p).Listener, Channels: c.channels(), Outage: c.local.outage(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			held, left, err = waiting.askOnce(ctx)
-			return left, held != nil || waiting.gives, err
+			return left, held != nil || waiting.givesWay, err
 		},
 	}, left, err)
 	*c = waiting
@@ -326,7 +326,7 @@ func (c *waiter) refused(tried Tried) {
 		return
 	}
 	since, some := c.local.queue.OldestSharer()
-	c.gives = tried.Hint != 0 || some && c.lasted(since)
+	c.givesWay = tried.Hint != 0 || some && c.lasted(since)
 }
 
 // briefFor is how long the shared holds of a process are brief after it was told

@@ -328,7 +328,7 @@ func TestCloseWakesHeadsAndQueues(t *testing.T) {
 		synctest.Wait()
 		queued := s.acquire(t.Context(), Ask{Bounded: true, Wait: time.Hour})
 		synctest.Wait()
-		require.NoError(t, s.e.Close(t.Context()))
+		require.NoError(t, Close(t.Context(), s.e))
 		require.ErrorIs(t, (<-head).err, core.ErrClosed)
 		require.ErrorIs(t, (<-queued).err, core.ErrClosed)
 		require.ErrorIs(t, (<-s.acquire(t.Context(), Ask{})).err, core.ErrClosed)
@@ -342,6 +342,6 @@ func TestCloseNamesNoHoldThatIsBeingGivenBack(t *testing.T) {
 		o := <-s.acquire(t.Context(), Ask{})
 		require.NoError(t, o.err)
 		require.True(t, o.held.Lease.Finish(core.ErrReleased)) // the watchdog has it still
-		require.NoError(t, s.e.Close(t.Context()))
+		require.NoError(t, Close(t.Context(), s.e))
 	})
 }

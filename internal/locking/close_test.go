@@ -25,8 +25,8 @@ func TestWhatIsToRunWhenTheClientCloses(t *testing.T) {
 		require.True(t, s.e.Spawn(func() { <-wake })) // whom Close waits for
 		synctest.Wait()
 		require.Zero(t, ran)
-		require.NoError(t, s.e.Close(context.Background()))
-		require.NoError(t, s.e.Close(context.Background()))
+		require.NoError(t, Close(context.Background(), s.e))
+		require.NoError(t, Close(context.Background(), s.e))
 		require.Equal(t, 1, ran)
 		s.e.WhenClosing(func() { ran++ })
 		require.Equal(t, 2, ran, "at once")
@@ -50,7 +50,7 @@ func TestCloseOnASilentClusterEndsSoonAfterItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		require.NoError(t, e.Close(ctx))
+		require.NoError(t, Close(ctx, e))
 		return time.Since(began)
 	})
 }

@@ -38,7 +38,7 @@ func TestRenewalCountsFromBeforeItWasWritten(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = e.Close(ctx)
+		_ = Close(ctx, e)
 	})
 	var written atomic.Int64 // when the last one was
 	p := &slowPasses{passes: passes{t, e, redistest.Name(t)}}

@@ -22,7 +22,7 @@ type Downgrading interface {
 // refuses, or does not answer, the hold stays as it was, and is seat's to release
 // later; after ErrOutcomeUnknown, owner is the caller's to give back behind it.
 func (h *Held) Downgrade(ctx context.Context, seat lease.Seat, owner string, to lease.Seat) (*Held, error) {
-	if h.engine().Open() != nil || !h.engine().Begin() {
+	if h.engine().Open() != nil || !h.engine().Tasks.Begin() {
 		return nil, core.ErrClosed
 	}
 	defer h.engine().Tasks.Done()
@@ -92,11 +92,11 @@ func (h *Held) releaseToShared(ctx context.Context) (handed bool, err error) {
 		h.engine().GiveBackLater(h.Of.(Downgrading).Readers(), owner, h.engine().WatchdogTimeout)
 		return false, h.leaveSilent(err)
 	case err != nil:
-		return false, h.giveUp(ctx)
+		return false, h.sendRelease(ctx)
 	}
 	held.open()
 	if held.forgo() { // they have left meanwhile
-		return false, held.giveUp(ctx)
+		return false, held.sendRelease(ctx)
 	}
 	return true, nil
 }

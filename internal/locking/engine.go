@@ -12,7 +12,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/wait"
-	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 // Engine is the shared part of one client.
@@ -36,7 +35,7 @@ func (e *Engine) Engine() *Engine { return e }
 // it can serve one.
 func New(ctx context.Context, client rueidis.Client, cfg core.Config) (*Engine, error) {
 	sender := send.New(core.New(client, cfg))
-	if err := sender.Start(ctx); err != nil {
+	if err := send.Start(ctx, sender); err != nil {
 		return nil, err
 	}
 	return newEngine(wait.New(lease.New(sender, nil), nil)), nil
@@ -59,17 +58,14 @@ func newEngine(w *wait.Waits) *Engine {
 // to unlock, for as long as ctx and their leases last. What they leave is not
 // released under them but left to its lease, and named in the error. Calls
 // after the first return the first one's result.
-func (e *Engine) Close(ctx context.Context) error {
-	e.once.Do(func() { e.closed = e.shut(ctx) })
+func Close(ctx context.Context, e *Engine) error {
+	e.once.Do(func() {
+		core.Shut(e.Core)
+		lease.Shut(e.Keeper)
+		left := lease.AwaitHolders(ctx, e.Keeper)
+		defer send.CutShort(ctx, e.Sender)()
+		wait.End(e.Waits)
+		e.closed = errors.Join(left, send.End(e.Sender))
+	})
 	return e.closed
-}
-
-func (e *Engine) shut(ctx context.Context) error {
-	e.Shut()
-	e.Dog.Close()
-	e.Dog.Each(func(l *watchdog.Lease) { lease.GrantOf(l).Closing() })
-	left := e.AwaitHolders(ctx)
-	defer e.CutShort(ctx)()
-	e.Hub.Close()
-	return errors.Join(left, e.End())
 }

@@ -116,7 +116,7 @@ func (h *Held) askedExport(exported string, stands bool, err error) {
 // foreign owner's lease is renewed more often, since its own library may
 // shorten it.
 func (e *Engine) Join(ctx context.Context, p Joinable, owner string, foreign bool, ask Ask, seat lease.Seat) (*Held, error) {
-	if e.Open() != nil || !e.Begin() {
+	if e.Open() != nil || !e.Tasks.Begin() {
 		return nil, core.ErrClosed
 	}
 	defer e.Tasks.Done()
@@ -127,7 +127,7 @@ func (e *Engine) Join(ctx context.Context, p Joinable, owner string, foreign boo
 		return nil, err
 	}
 	if err := held.attach(seat); err != nil {
-		if held.giveUp(context.WithoutCancel(ctx)) != nil { // its level
+		if held.sendRelease(context.WithoutCancel(ctx)) != nil { // its level
 			held.afterLoss()
 		}
 		held.unclaim()

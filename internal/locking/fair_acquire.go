@@ -106,7 +106,7 @@ func (q *fairAcquire) firstTry(ctx context.Context, hears bool) (held *Held, err
 // hears joins the line if the process listens anyway.
 func (q *fairAcquire) hears(ctx context.Context) bool {
 	if there := q.c.local.fairLine(); there == nil || !there.listens() {
-		if !q.c.e.Hub.Subscribed(q.c.e.Channel(q.p.Turns())) {
+		if !q.c.e.Subscribed(q.p.Turns()) {
 			return false
 		}
 	}
@@ -146,7 +146,7 @@ func (q *fairAcquire) wait(ctx context.Context) (*Held, error) {
 			}
 			continue
 		}
-		held, err := q.turn(ctx)
+		held, err := q.step(ctx)
 		if held != nil {
 			return held, nil
 		}
@@ -161,9 +161,9 @@ func (q *fairAcquire) wait(ctx context.Context) (*Held, error) {
 	}
 }
 
-// turn does what is to be done: takes what was granted, asks, or keeps the
+// step does what is to be done: takes what was granted, asks, or keeps the
 // places of the process.
-func (q *fairAcquire) turn(ctx context.Context) (*Held, error) {
+func (q *fairAcquire) step(ctx context.Context) (*Held, error) {
 	ask, held := q.line.asks(&q.w)
 	switch {
 	case held != nil:
@@ -319,7 +319,7 @@ func (q *fairAcquire) hearJava(ctx context.Context, hint int64) {
 	bounded, cancel := context.WithTimeout(ctx, q.c.e.SendTimeout())
 	defer cancel()
 	line, owner := q.line, q.w.owner
-	sub, err := q.c.e.Hub.Subscribe(bounded, q.c.e.Channel(q.p.Told(owner)), func(pubsub.Event) { line.tell(owner) })
+	sub, err := q.c.e.Subscribe(bounded, q.p.Told(owner), func(pubsub.Event) { line.tell(owner) })
 	if err != nil {
 		return
 	}
@@ -384,12 +384,9 @@ func (q *fairAcquire) leave() {
 }
 
 // briefly runs what a caller leaves behind, and keeps it for a moment at most.
-// Not Spawn: Close may have stopped others, but it waits for this caller, and so
-// for what the caller leaves behind.
 func (e *Engine) briefly(f func()) {
 	done := make(chan struct{})
-	e.Tasks.Join()
-	e.Crew.Go(&e.Tasks, func() {
+	e.SpawnWithin(func() {
 		defer close(done)
 		f()
 	})
@@ -454,7 +451,7 @@ func (e *Engine) giveBackUnseated(h *Held) {
 	// Not Spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
 	e.Tasks.Run(func() { // ends with the release, which has its own bound
-		_ = h.giveUp(context.Background()) // a failure is said again by its own cleanup task
+		_ = h.sendRelease(context.Background()) // a failure is said again by its own cleanup task
 		h.unclaim()
 	})
 }

@@ -149,7 +149,7 @@ func (l *fairLine) listen(ctx context.Context) error {
 	if l.listens() {
 		return nil
 	}
-	sub, err := l.e.Hub.Subscribe(ctx, l.e.Channel(l.p.Turns()), l.event)
+	sub, err := l.e.Subscribe(ctx, l.p.Turns(), l.event)
 	if err != nil {
 		return err
 	}

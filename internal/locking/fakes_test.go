@@ -66,7 +66,7 @@ func newFake(t *testing.T, change ...func(*core.Config)) *fakeServer {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = s.e.Close(ctx)
+		_ = Close(ctx, s.e)
 	})
 	return s
 }
@@ -252,7 +252,7 @@ func (s *fakeServer) Renew(batch []watchdog.Attempt, _ time.Duration) {
 				s.until = time.Now().Add(a.Length())
 			}
 		})
-		go s.e.Dog.Renewed(a, s.clock()) // ends at once
+		go lease.Renewed(s.e.Keeper, a, s.clock()) // ends at once
 	}
 }
 

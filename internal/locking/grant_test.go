@@ -107,7 +107,7 @@ func watching(t *testing.T, timeout time.Duration) (*Engine, *renewals) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = e.Close(ctx)
+		_ = Close(ctx, e)
 	})
 	return e, seen
 }
@@ -183,8 +183,8 @@ func TestAGrantThatIsNoLockIsRenewedUntilItIsFinished(t *testing.T) {
 		require.ErrorIs(t, g.Err(), core.ErrReleased)
 		g.GiveBackLater()
 	}
-	require.NoError(t, e.Close(t.Context()), "nothing is in care, and the cleanup tasks are done")
-	require.Zero(t, e.Dog.Len())
+	require.NoError(t, Close(t.Context(), e), "nothing is in care, and the cleanup tasks are done")
+	e.EachLease(func(*watchdog.Lease) { t.Error("a lease is in care") })
 }
 
 func TestKindsOfOneNameAreRenewedEachInItsOwnWay(t *testing.T) {
@@ -285,7 +285,7 @@ func TestCloseTellsGrantsAndNamesThem(t *testing.T) {
 	_, second := p.take(time.Minute, 0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := e.Close(ctx)
+	err := Close(ctx, e)
 	require.ErrorContains(t, err, strconv.Quote(p.name))
 	require.ErrorIs(t, told.await(t), core.ErrClosed)
 	require.ErrorIs(t, second.await(t), core.ErrClosed)
@@ -296,7 +296,7 @@ func TestAGrantOfAClosedClientIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	e, _ := watching(t, time.Minute)
 	p := &passes{t, e, redistest.Name(t)}
-	e.Shut()
+	core.Shut(e.Core)
 	_, told := p.take(time.Minute, 0, 0)
 	assert.ErrorIs(t, told.await(t), core.ErrClosed)
 }

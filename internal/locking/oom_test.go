@@ -24,7 +24,7 @@ func TestAWaitBearsAServerThatIsOutOfMemory(t *testing.T) {
 	require.NoError(t, err)
 	e, err := New(t.Context(), client, core.Config{ClientID: "c", WatchdogTimeout: 30 * time.Second, Owned: true})
 	require.NoError(t, err)
-	defer e.Close(context.Background())
+	defer Close(context.Background(), e)
 	write := e.Redis.B().Set().Key("k").Value("v")
 	full := func(bytes string) {
 		require.NoError(t, c.Do(t.Context(), c.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", bytes).Build()).Error())

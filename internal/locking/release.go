@@ -18,7 +18,7 @@ import (
 // why the hold had ended before, if it had. ctx lends its values, and ends the
 // caller's wait: see [send.Sender.GoOn].
 func (h *Held) Release(ctx context.Context, seat lease.Seat) error {
-	if !h.engine().Begin() {
+	if !h.engine().Tasks.Begin() {
 		return core.ErrClosed // left to its lease
 	}
 	defer h.engine().Tasks.Done()
@@ -106,7 +106,7 @@ func (h *Held) releaseOnServer(ctx context.Context, now watchdog.Instant) error 
 	case h.sharedNext():
 		handed, err = h.releaseToShared(ctx)
 	default:
-		err = h.giveUp(ctx)
+		err = h.sendRelease(ctx)
 	}
 	h.observeRelease(ctx, handed)
 	h.leave()
@@ -175,8 +175,8 @@ func (h *Held) mayPass(now watchdog.Instant) bool {
 // briefly is how long a shared hold takes newcomers while others wait for it.
 const briefly = time.Millisecond
 
-// giveUp takes the hold from the watchdog and releases it on the server.
-func (h *Held) giveUp(ctx context.Context) error {
+// sendRelease takes the hold from the watchdog and releases it on the server.
+func (h *Held) sendRelease(ctx context.Context) error {
 	if !h.Finish(core.ErrReleased) {
 		h.afterLoss()
 		return h.Err()
@@ -188,18 +188,6 @@ func (h *Held) giveUp(ctx context.Context) error {
 	if p, is := h.Of.(Queued); is {
 		return h.releaseFair(ctx, p)
 	}
-	return h.releasePrivate(ctx)
-}
-
-// leaveSilent gives up a hold while the server does not answer: there is no
-// point in making the caller wait for that twice.
-func (h *Held) leaveSilent(err error) error {
-	h.Finish(core.ErrReleased)
-	h.GiveBackLater()
-	return send.Deferred(err)
-}
-
-func (h *Held) releasePrivate(ctx context.Context) error {
 	subscribed, before := h.listening()
 	release := h.protocol().Release
 	if h.late() != "" {
@@ -219,9 +207,17 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 	return h.LossOf(watchdog.ErrGone)
 }
 
+// leaveSilent gives up a hold while the server does not answer: there is no
+// point in making the caller wait for that twice.
+func (h *Held) leaveSilent(err error) error {
+	h.Finish(core.ErrReleased)
+	h.GiveBackLater()
+	return send.Deferred(err)
+}
+
 // listening says whether our own release message will come back to us.
 func (h *Held) listening() (subscribed bool, before handover.Mark) {
-	return h.engine().Hub.Subscribed(h.engine().Channel(h.protocol().Channel())), h.local.courtesy.Mark()
+	return h.engine().Subscribed(h.protocol().Channel()), h.local.courtesy.Mark()
 }
 
 // unlockJoint gives back this process' level of a hold that others may have

@@ -138,7 +138,7 @@ func TestCloseTellsAllSeatsAndWaitsForThem(t *testing.T) {
 		s := newFake(t)
 		readers := s.readers(t, 3)
 		closed := make(chan error, 1)
-		go func() { closed <- s.e.Close(t.Context()) }() // ends with the last reader
+		go func() { closed <- Close(t.Context(), s.e) }() // ends with the last reader
 		synctest.Wait()
 		for _, r := range readers {
 			require.ErrorIs(t, r.seat.ended(), core.ErrClosed)
@@ -238,7 +238,7 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 	}
 	all.Wait()
 	require.Eventually(t, func() bool { return s.e.locals.Len() == 0 }, patience, time.Millisecond)
-	require.NoError(t, s.e.Close(t.Context()))
+	require.NoError(t, Close(t.Context(), s.e))
 	require.Positive(t, turns.Load())
 	s.mustBeFree(t)
 }

@@ -14,7 +14,7 @@ import (
 // looked for a hold in the way at that time.
 func (e *Engine) watch(l *local, after, looked time.Duration) {
 	time.AfterFunc(after, func() {
-		if !e.Begin() {
+		if !e.Tasks.Begin() {
 			return
 		}
 		defer e.Tasks.Done()
@@ -63,7 +63,7 @@ func (e *Engine) suspect(h *Held) {
 // holder returns the hold of this client that stands in the way, or nil. It looks at
 // all holds, which is cheap for once in a watchdog timeout.
 func (e *Engine) holder(is func(*Held) bool) (found *Held) {
-	e.Dog.Each(func(l *watchdog.Lease) {
+	e.EachLease(func(l *watchdog.Lease) {
 		if h, ok := lease.GrantOf(l).(*Held); ok && is(h) {
 			found = h
 		}

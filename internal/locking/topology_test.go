@@ -22,7 +22,7 @@ func onReal(t *testing.T, client rueidis.Client) *Engine {
 	t.Helper()
 	e, err := New(t.Context(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	t.Cleanup(func() { _ = Close(context.Background(), e) })
 	return e
 }
 
@@ -60,7 +60,7 @@ func hears(t *testing.T, e *Engine, name string) {
 	heard := make(chan string, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	sub, err := e.Hub.Subscribe(ctx, e.Channel(name), func(ev pubsub.Event) { heard <- ev.Payload })
+	sub, err := e.Subscribe(ctx, name, func(ev pubsub.Event) { heard <- ev.Payload })
 	require.NoError(t, err)
 	defer sub.Close()
 	n, err := e.Listeners(ctx, name)

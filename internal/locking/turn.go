@@ -18,16 +18,16 @@ func (c *waiter) queued(ctx context.Context, seat lease.Seat) (*Held, error) {
 	ok := true
 	switch {
 	case !w.Once:
-		c.turn = c.local.queue.Enter(w)
+		c.hasTurn = c.local.queue.Enter(w)
 	case w.Shared:
-		c.turn, ok = c.local.queue.EnterOnce(w)
+		c.hasTurn, ok = c.local.queue.EnterOnce(w)
 	default:
-		c.turn, ok = false, false
+		c.hasTurn, ok = false, false
 	}
 	switch {
 	case !ok:
 		return nil, c.refusal()
-	case c.turn:
+	case c.hasTurn:
 		return c.asHead(ctx, seat)
 	}
 	if !w.Once {
@@ -67,13 +67,13 @@ func (c *waiter) behind(ctx context.Context, w *handover.Waiter[*Held]) (turn ha
 		if turn.Refused {
 			return turn, c.refusal()
 		}
-		c.turn = true
+		c.hasTurn = true
 		return turn, nil
 	case <-ctx.Done():
 	case <-c.e.Closing():
 	}
 	if turn, came := c.local.queue.Leave(w); came && !turn.Refused {
-		c.turn = true
+		c.hasTurn = true
 		if turn.Handed { // to a goroutine that has just left
 			c.discard(turn.Hold)
 		}
@@ -120,7 +120,7 @@ func (c *waiter) again(ctx context.Context, h *Held, seat lease.Seat) (*Held, er
 	if !h.shared {
 		return c.asHead(ctx, seat)
 	}
-	c.turn = false
+	c.hasTurn = false
 	c.e.passTurn(c.local)
 	return c.acquire(ctx, seat)
 }
@@ -129,7 +129,7 @@ func (c *waiter) again(ctx context.Context, h *Held, seat lease.Seat) (*Held, er
 // waiter, or back. The release does not keep the caller, who is on its way out. The
 // caller has no turn then that Acquire would give on.
 func (c *waiter) discard(h *Held) {
-	c.turn = false
+	c.hasTurn = false
 	last, now := h.forgo(), c.e.Now()
 	if !last {
 		c.e.passTurn(c.local)
@@ -145,7 +145,7 @@ func (c *waiter) discard(h *Held) {
 	// Not Spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
 	c.e.Tasks.Run(func() { // ends with the release, which has its own bound
-		_ = h.giveUp(context.Background()) // a failure is said again by its own cleanup task
+		_ = h.sendRelease(context.Background()) // a failure is said again by its own cleanup task
 		h.leave()
 	})
 }
@@ -171,12 +171,12 @@ func (l *local) quietIfAlone() {
 // giveWay lets the readers of this process go first, and waits for the turn after them. If they have left, this goroutine
 // still has it.
 func (c *waiter) giveWay(ctx context.Context) (turn handover.Turn[*Held], err error) {
-	c.gives = false
+	c.givesWay = false
 	w := c.place()
 	defer c.e.places.Put(w) // its channel is empty on every path
 	if !c.local.queue.Yield(w) {
 		return turn, nil
 	}
-	c.turn = false
+	c.hasTurn = false
 	return c.behind(ctx, w)
 }

@@ -75,7 +75,7 @@ func TestAHeadWhoseLeaseEndsAtOnceLeavesTheNextOneItsSubscription(t *testing.T) 
 		listens := make(chan struct{})
 		observer.act = func() {
 			s.occupy(0)
-			s.e.Dog.Each(func(l *watchdog.Lease) { l.Lose(errUnused) })
+			s.e.EachLease(func(l *watchdog.Lease) { l.Lose(errUnused) })
 			<-listens // until the next one is head, and has subscribed
 		}
 		s.vacate()

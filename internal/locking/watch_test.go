@@ -104,7 +104,7 @@ func TestWhatEndsAWatch(t *testing.T) {
 		want  error
 	}{
 		{"its context", func(_ *fakeServer, _ *looker, cancel func()) { cancel() }, context.Canceled},
-		{"the client's end", func(s *fakeServer, _ *looker, _ func()) { _ = s.e.Close(context.Background()) }, core.ErrClosed},
+		{"the client's end", func(s *fakeServer, _ *looker, _ func()) { _ = Close(context.Background(), s.e) }, core.ErrClosed},
 		{"an error that will not pass", func(s *fakeServer, l *looker, _ func()) {
 			err := errors.Join(core.ErrInvalidArgument, refusal)
 			l.err.Store(&err)

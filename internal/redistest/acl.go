@@ -2,12 +2,14 @@ package redistest
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
 )
 
 var aclRule = regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```")
@@ -48,4 +50,45 @@ func ConfinedOn(t testing.TB, c *Cluster, page string) func(*rueidis.ClientOptio
 		})
 	}
 	return func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" }
+}
+
+// PageUser is the user of the page on one server.
+type PageUser struct {
+	Admin rueidis.Client
+	addr  string
+}
+
+// UserOn sets up the user of the page on a server, with additions that the page names.
+func UserOn(t testing.TB, server *Server, page string, additions ...string) PageUser {
+	t.Helper()
+	u := PageUser{server.Client(t), server.Addr()}
+	Do(t, u.Admin, UserOfThePage(t, page, additions...)...)
+	return u
+}
+
+// Option returns how a client becomes the user.
+func (u PageUser) Option() rueidis.ClientOption {
+	return rueidis.ClientOption{
+		InitAddress: []string{u.addr}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	}
+}
+
+// Client returns a client of the user, which is closed when the test ends.
+func (u PageUser) Client(t testing.TB) rueidis.Client {
+	t.Helper()
+	c, err := rueidis.NewClient(u.Option())
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// NothingDenied fails the test if the server has denied the user anything.
+func (u PageUser) NothingDenied(t testing.TB) {
+	t.Helper()
+	denied, err := u.Admin.Do(context.Background(), u.Admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	for _, d := range denied {
+		t.Log(d.String())
+	}
+	require.Empty(t, denied)
 }

@@ -110,6 +110,19 @@ func (d *Drop) Cancel() {
 	d.left = 0
 }
 
+// Silence has no matching command answered until restore is called. They run, or nothing arrives at all.
+func (p *Proxy) Silence(match Match, run bool) (restore func()) {
+	if !run {
+		p.BlackHole()
+		return p.Restore
+	}
+	d := p.DropReply(match, 100, Silent())
+	return func() {
+		d.Cancel()
+		p.Restore()
+	}
+}
+
 // take tells whether the rule is about this reply, and counts it.
 func (d *Drop) take(cmd []string, reply any) bool {
 	if d.left == 0 || !executed(reply) || !d.match(cmd) {

@@ -100,7 +100,7 @@ func Sent[T any](s *Sender, ctx context.Context, call func(context.Context) (T, 
 		return Writing(s, ctx, func() (T, error) { return call(ctx) })
 	}
 	var none T
-	if !s.Begin() { // Close waits for who may have something sent
+	if !s.Tasks.Begin() { // Close waits for who may have something sent
 		return none, core.ErrClosed
 	}
 	defer s.Tasks.Done()

@@ -246,7 +246,7 @@ func (b *batcher) join(m *member, leaves bool) {
 	switch {
 	case !begins:
 	case leaves:
-		b.s.goOn(b.send)
+		b.s.SpawnWithin(b.send)
 	case !b.s.Spawn(b.send): // Close waits no more
 		b.flush()
 	}
@@ -362,7 +362,7 @@ func (l *Leaving) await(done <-chan struct{}) bool {
 func (l *Leaving) beside(s *Sender, send func() rueidis.RedisResult) (rueidis.RedisResult, error) {
 	var res rueidis.RedisResult
 	done := make(chan struct{}, 1)
-	s.goOn(func() { res = send(); done <- struct{}{} })
+	s.SpawnWithin(func() { res = send(); done <- struct{}{} })
 	if !l.await(done) {
 		return rueidis.RedisResult{}, errLeft
 	}

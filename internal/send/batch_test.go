@@ -286,11 +286,11 @@ func TestATaskSendsAndLeavesThoughCloseHasStoppedOthers(t *testing.T) {
 	e := at(t, server.Addr(), together, func(c *core.Config) { c.WatchdogTimeout = time.Minute })
 	_, err := e.Run(t.Context(), getCommand, []string{"key"}, nil)
 	require.NoError(t, err)
-	require.True(t, e.Begin())
+	require.True(t, e.Tasks.Begin())
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close(context.Background()) }() // ends with the task
 	<-e.Closing()
-	require.Eventually(t, func() bool { return !e.Begin() || func() bool { e.Tasks.Done(); return false }() }, redistest.Soon, time.Millisecond)
+	require.Eventually(t, func() bool { return !e.Tasks.Begin() || func() bool { e.Tasks.Done(); return false }() }, redistest.Soon, time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	answer, err := e.Run(&Leaving{Context: ctx, Over: ctx.Done(), Patience: Lateness}, VoidScript, []string{"lane"}, []string{"1", "60000"})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // CutShort ends the exchanges that are under way when ctx has ended, a moment
 // later. The returned function says that there is no need any more.
-func (s *Sender) CutShort(ctx context.Context) (done func()) {
+func CutShort(ctx context.Context, s *Sender) (done func()) {
 	over := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() { // by over
@@ -38,10 +40,8 @@ func (s *Sender) CutShort(ctx context.Context) (done func()) {
 
 // End waits for the exchanges that are under way, after which there are no others, and closes a
 // Redis client that is the client's own. It returns what was not done.
-func (s *Sender) End() error {
-	s.Tasks.Stop() // no goroutines from now on, so that those at work can be waited for
-	s.Tasks.Wait()
-	s.Crew.End()
+func End(s *Sender) error {
+	core.End(s.Core)
 	if d := s.soon.Load(); d != nil {
 		d.cancel()
 	}

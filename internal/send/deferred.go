@@ -71,7 +71,7 @@ const Lateness = 250 * time.Millisecond
 // ErrDeferred without it. The call may have begun with a ctx that has ended. Once Close
 // has stopped waiting there is nothing to go on, and GoOn returns with release.
 func (s *Sender) GoOn(ctx context.Context, release func() error) error {
-	if ctx.Done() == nil || !s.Begin() {
+	if ctx.Done() == nil || !s.Tasks.Begin() {
 		return release()
 	}
 	defer s.Tasks.Done()
@@ -82,7 +82,7 @@ func (s *Sender) GoOn(ctx context.Context, release func() error) error {
 
 // Outlast has a release answered, or go on. Nobody looks at f any more in that case.
 func (f *Flight[T]) Outlast(s *Sender, ctx context.Context, run func()) (err error, answered bool) {
-	s.goOn(run)
+	s.SpawnWithin(run)
 	select {
 	case <-f.Landed:
 		return f.Err, true
@@ -165,11 +165,4 @@ func (u *undone) err() error {
 		err = fmt.Errorf("%w\nand %d more", err, more)
 	}
 	return fmt.Errorf("closed with requests that were not done: %w", err)
-}
-
-// goOn runs f on a goroutine, for a caller that Close waits for, also when it has stopped others. So it
-// is not Spawn.
-func (s *Sender) goOn(f func()) {
-	s.Tasks.Join()
-	s.Crew.Go(&s.Tasks, f)
 }

@@ -28,9 +28,9 @@ type closer struct {
 
 func (c *closer) Close(ctx context.Context) error {
 	c.once.Do(func() {
-		c.Shut()
-		defer c.CutShort(ctx)()
-		c.closed = c.End()
+		core.Shut(c.Core)
+		defer CutShort(ctx, c.Sender)()
+		c.closed = End(c.Sender)
 	})
 	return c.closed
 }
@@ -50,7 +50,7 @@ func onLater(t *testing.T, client rueidis.Client, prepare func(s *Sender), chang
 	}
 	c := &closer{Sender: New(core.New(client, cfg))}
 	prepare(c.Sender)
-	require.NoError(t, c.Start(t.Context()))
+	require.NoError(t, Start(t.Context(), c.Sender))
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	return c
 }

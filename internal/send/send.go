@@ -53,7 +53,7 @@ func New(c *core.Core) *Sender {
 }
 
 // Start asks the server whether it can serve a client, and what has to be known of it.
-func (s *Sender) Start(ctx context.Context) error {
+func Start(ctx context.Context, s *Sender) error {
 	info, err := s.probe(ctx)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *Sender) Start(ctx context.Context) error {
 		return err
 	}
 	if sharded {
-		s.PublishSharded()
+		core.PublishSharded(s.Core)
 	}
 	s.learnEvictions(ctx, info)
 	s.learnReplication(ctx, info)

@@ -52,12 +52,12 @@ func attr(key, value string) gotest.Event {
 }
 
 // told reads events.
-func told(t *testing.T, text string, command ...string) (string, result, error) {
+func told(t *testing.T, text string, command ...string) (string, gotest.Results, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "part.events")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	var out strings.Builder
-	r, err := read(&out, file, command)
+	r, err := gotest.ResultsOf(command, file, &out)
 	return out.String(), r, err
 }
 
@@ -210,9 +210,9 @@ func TestTheSummaryNamesTheParts(t *testing.T) {
 	}
 	_, good, err := told(t, events(started("TestA"), attr("rounds", "1s"), attr("repeated", "1s"), ended("pass", "TestA"), ended("pass", "")))
 	require.NoError(t, err)
-	good.Pace, good.Took = 1.5, 90*time.Second
 	var out strings.Builder
-	sum(&out, []string{leave("good", good), leave("bad", result{Passed: 2, Skipped: 1, Failed: []string{"repeat it"}, Problem: ": why", Pace: 1}), filepath.Join(dir, "none")})
+	sum(&out, []string{leave("good", result{good, 90 * time.Second, 1.5, ""}),
+		leave("bad", result{gotest.Results{Passed: 2, Skipped: 1, Failed: []string{"repeat it"}}, 0, 1, ": why"}), filepath.Join(dir, "none")})
 	require.Equal(t, `
 summary
      1m30s  good: 1 passed, 0 failed, 0 skipped

@@ -11,7 +11,7 @@ import (
 
 // Subscribed reports whether messages on the channel of that name come to this
 // client.
-func (w *Waits) Subscribed(name string) bool { return w.Hub.Subscribed(w.Channel(name)) }
+func (w *Waits) Subscribed(name string) bool { return w.hub.Subscribed(w.Channel(name)) }
 
 // Listeners counts the subscribers of a channel on the node that serves it.
 func (w *Waits) Listeners(ctx context.Context, channel string) (int, error) {
@@ -45,7 +45,7 @@ func (w *Waits) CountsAll() bool { return !w.Cluster() || w.Publish() == "spubli
 // Publish, from when Subscribe returns until the subscription is closed; see
 // [pubsub.Hub.Subscribe].
 func (w *Waits) Subscribe(ctx context.Context, channel string, listen func(pubsub.Event)) (*pubsub.Subscription, error) {
-	return w.Hub.Subscribe(ctx, w.Channel(channel), listen)
+	return w.hub.Subscribe(ctx, w.Channel(channel), listen)
 }
 
 // SubscribeTo is Subscribe for a channel of any kind. The wait ends when the
@@ -56,7 +56,7 @@ func (w *Waits) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !w.Hub.Subscribed(channel) {
+	if !w.hub.Subscribed(channel) {
 		go func() { // ends with the wait
 			select {
 			case <-w.Closing():
@@ -65,7 +65,7 @@ func (w *Waits) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen 
 			}
 		}()
 	}
-	sub, err := w.Hub.Subscribe(ctx, channel, listen)
+	sub, err := w.hub.Subscribe(ctx, channel, listen)
 	if err != nil && w.Open() != nil {
 		return nil, core.ErrClosed
 	}
@@ -73,7 +73,7 @@ func (w *Waits) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen 
 }
 
 // ListenersHere returns how many listen to channel by this client.
-func (w *Waits) ListenersHere(channel pubsub.Channel) int { return w.Hub.Listeners(channel) }
+func (w *Waits) ListenersHere(channel pubsub.Channel) int { return w.hub.Listeners(channel) }
 
 // Vigil is Subscribe for a listener that has to know whether it hears everything;
 // see [pubsub.Hub.Vigil]. Plain joins a channel that is published to by plain
@@ -83,7 +83,7 @@ func (w *Waits) Vigil(ctx context.Context, channel string, plain bool, every tim
 	if plain {
 		of.Kind = pubsub.Plain
 	}
-	return w.Hub.Vigil(ctx, of, every, listen)
+	return w.hub.Vigil(ctx, of, every, listen)
 }
 
 // doubting tells the topology of nodes that cannot be reached: a client that

@@ -31,7 +31,7 @@ func TestOnlyPlainChannelsOfAClusterHideListeners(t *testing.T) {
 	} {
 		on := core.New(ofMode{mode: c.mode}, core.Config{})
 		if c.sharded {
-			on.PublishSharded()
+			core.PublishSharded(on)
 		}
 		w := &Waits{Keeper: &lease.Keeper{Sender: &send.Sender{Core: on}}}
 		require.Equal(t, c.counts, w.CountsAll(), c)

@@ -43,7 +43,7 @@ type Watch struct {
 // server that does not answer, or refuses for a passing reason, is borne for a
 // watchdog timeout; other errors end the wait at once.
 func (w *Waits) Watch(ctx context.Context, of Watch) error {
-	if w.Open() != nil || !w.Begin() {
+	if w.Open() != nil || !w.Tasks.Begin() {
 		return core.ErrClosed
 	}
 	defer w.Tasks.Done()
@@ -100,13 +100,13 @@ func (w *watch) run(ctx context.Context) error {
 // first look already counts as the one behind them.
 func (w *Waits) ListenIfStanding(ctx context.Context, r *Listener, channels []pubsub.Channel) {
 	for _, channel := range channels {
-		if !w.Hub.Subscribed(channel) {
+		if !w.hub.Subscribed(channel) {
 			return
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, w.SendTimeout())
 	defer cancel()
-	_ = r.open(bounded, w.Hub, channels) // else the wait will
+	_ = r.open(bounded, w.hub, channels) // else the wait will
 }
 
 // after continues after a look. The error of a wait that ctx ends says whether the server was reached.
@@ -152,7 +152,7 @@ func (w *watch) goOn(ctx context.Context, left time.Duration, err error) error {
 func (w *watch) listen(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, w.on.SendTimeout())
 	defer cancel()
-	err := w.listener.open(bounded, w.on.Hub, w.Channels)
+	err := w.listener.open(bounded, w.on.hub, w.Channels)
 	if err == nil {
 		w.deaf.Answered()
 		return nil

@@ -28,7 +28,7 @@ type report struct {
 
 func read(r io.Reader) (*report, error) {
 	rep := &report{tests: map[gotest.Test]status{}, packages: map[string]status{}, footnotes: map[gotest.Test]string{}}
-	return rep, gotest.Read(r, rep.add, func(string) {}) // tools print beside the events
+	return rep, gotest.Read(r, rep.add)
 }
 
 func (rep *report) add(e gotest.Event) {

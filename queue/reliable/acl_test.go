@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -15,24 +14,11 @@ import (
 // that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	admin := server.Client(t)
-	words := append(redistest.UserOfThePage(t, "../../docs/redis.md"), "+spublish", "+ssubscribe")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	r := &rig{t: t, raw: admin, e: engineOn(t, user)}
+	user := redistest.UserOn(t, redistest.Start(t), "../../docs/redis.md", "+spublish +ssubscribe")
+	r := &rig{t: t, raw: user.Admin, e: engineOn(t, user.Client(t))}
 	r.Queue = New[string](r.e, "orders:1", WithLease(redistest.Scaled(6*time.Second)), WithMaxAttempts(2))
 	r.everything()
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	for _, d := range denied {
-		t.Log(d.String())
-	}
-	require.Empty(t, denied)
+	user.NothingDenied(t)
 }
 
 // everything is each path of the scripts.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -190,7 +191,7 @@ func TestCloseWithWaitersAndMessagesInHand(t *testing.T) {
 	waits := make(chan error)
 	go func() { _, err := other.Receive(t.Context()); waits <- err }()
 	closed := make(chan error)
-	go func() { closed <- other.e.Close(t.Context()) }()
+	go func() { closed <- locking.Close(t.Context(), other.e) }()
 	require.ErrorIs(t, <-waits, ErrClosed)
 	<-ctx.Done()
 	require.ErrorIs(t, context.Cause(ctx), ErrClosed)

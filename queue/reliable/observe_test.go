@@ -71,7 +71,7 @@ func (r *rig) watchedBy(a *around) *rig {
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text, Handlers: a,
 	})
 	require.NoError(r.t, err)
-	r.t.Cleanup(func() { _ = e.Close(context.Background()) })
+	r.t.Cleanup(func() { _ = locking.Close(context.Background(), e) })
 	other := &rig{t: r.t, raw: r.raw, e: e}
 	other.Queue = New[string](other.e, r.name, WithMaxAttempts(2), WithBackoff(func(int) time.Duration { return 0 }))
 	return other
@@ -173,7 +173,7 @@ func TestAHandlerThatAcknowledgesBehindTheEndOfItsClient(t *testing.T) {
 		redistest.Done(t, begun)
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
-		assert.Error(t, q.e.Close(now), "a message is left to its lease")
+		assert.Error(t, locking.Close(now, q.e), "a message is left to its lease")
 		close(closed)
 		require.ErrorIs(t, stop(), ErrClosed)
 		told := a.of("a")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -75,29 +76,11 @@ func TestServePrefetchesNothingByDefault(t *testing.T) {
 	})
 }
 
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // TestLogOfACancelledMessageSaysSo, and not that it may be handled again.
 func TestLogOfACancelledMessageSaysSo(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		said := &lines{}
+		said := new(enginetest.Log)
 		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 		other.Queue = New[string](other.e, r.name)
 		c := other.consumer(other.policy)
@@ -126,7 +109,7 @@ func TestLogOfACancelledMessageSaysSo(t *testing.T) {
 func TestMessageThatWasCancelledIsLoggedAsThatWhereOnlyARenewalTold(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		said := &lines{}
+		said := new(enginetest.Log)
 		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 		other.Queue = New[string](other.e, r.name, WithLease(3*time.Second))
 		began, ends := make(chan struct{}), make(chan error, 1)

@@ -8,8 +8,6 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -19,11 +17,7 @@ import (
 var soon = redistest.Soon
 
 // engineOn returns an engine for texts, on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
-	t.Helper()
-	texts := func(c *core.Config) { c.Values = codec.Text }
-	return enginetest.Plain(t, c, append([]func(*core.Config){texts}, change...)...)
-}
+var engineOn = enginetest.Texts
 
 // onServers runs a test on every kind of server, at the same time.
 func onServers(t *testing.T, test func(t *testing.T, r *rig)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -283,7 +284,7 @@ func TestServeBatchStartsTheTimeOfAnAttemptWithItsHandler(t *testing.T) {
 func TestServeBatchPausesBehindARefusal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	said := &lines{}
+	said := new(enginetest.Log)
 	r := &rig{t: t, raw: server.Client(t), e: engineOn(t, server.Client(t), func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 	r.Queue = New[string](r.e, redistest.Name(t))
 	began := time.Now()

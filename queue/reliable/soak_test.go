@@ -18,6 +18,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -131,7 +132,7 @@ func steadyChild(p *redistest.Parent) {
 	cancel()
 	receivers.Wait()
 	err := <-ended
-	closed := q.h.e.Close(context.Background())
+	closed := locking.Close(context.Background(), q.h.e)
 	client.Close()
 	p.Say("ended: %v, %v", err, closed)
 }

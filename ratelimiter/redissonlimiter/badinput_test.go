@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -98,7 +99,7 @@ func TestRefusesAContextThatCannotBeUsed(t *testing.T) {
 func TestAfterClose(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
-	require.NoError(t, r.e.Close(context.Background()))
+	require.NoError(t, locking.Close(context.Background(), r.e))
 	p.ResetLog()
 	for op, err := range everyOperation(t.Context(), r.Limiter) {
 		require.ErrorIs(t, err, ratelimiter.ErrClosed, op)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -88,7 +89,7 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 	r.set(atMost(5, time.Hour))
 	r.allowed(5)
 	done := waitingRig(t, r, p, context.Background())
-	require.NoError(t, r.e.Close(context.Background()))
+	require.NoError(t, locking.Close(context.Background(), r.e))
 	require.ErrorIs(t, <-done, ratelimiter.ErrClosed)
 }
 

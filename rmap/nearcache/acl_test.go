@@ -47,15 +47,15 @@ func TestANearCacheSaysWhichRightItLacks(t *testing.T) {
 // TestTheACLOfTheDocsIsEnoughForCopies, with the channels of near caches in addition.
 func TestTheACLOfTheDocsIsEnoughForCopies(t *testing.T) {
 	t.Parallel()
-	user, admin, nothingDenied := maptest.UserOfThePage(t, "../../docs/redis.md")
-	e := maptest.EngineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../../docs/redis.md")
+	e := maptest.EngineOn(t, user.Client(t))
 	told := rmap.New[string, string](e, "orders:5", rmap.WithAnnounce(), rmap.WithCodec(codec.Text))
 	require.ErrorContains(t, told.Put(t.Context(), "k", "v"), "publish") // the channel is not among those of the page's user
 	there, err := told.Has(t.Context(), "k")
 	require.NoError(t, err)
 	require.False(t, there)
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "orders", "&{orders*").Build()).Error())
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG", "RESET").Build()).Error())
+	require.NoError(t, user.Admin.Do(t.Context(), user.Admin.B().Arbitrary("ACL", "SETUSER", "orders", "&{orders*").Build()).Error())
+	require.NoError(t, user.Admin.Do(t.Context(), user.Admin.B().Arbitrary("ACL", "LOG", "RESET").Build()).Error())
 	for _, opts := range nears {
 		n := New(rmap.New[string, string](e, "orders:5", rmap.WithAnnounce(), rmap.WithCodec(codec.Text)), opts...)
 		require.NoError(t, n.Put(t.Context(), "k", "v"))
@@ -72,5 +72,5 @@ func TestTheACLOfTheDocsIsEnoughForCopies(t *testing.T) {
 		hot(t, n, k, "v")
 	}
 	becomes(t, n, "k", "")
-	nothingDenied()
+	user.NothingDenied(t)
 }

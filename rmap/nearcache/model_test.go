@@ -49,7 +49,7 @@ func nearChild(p *redistest.Parent) {
 		p.Say("failed %v", err)
 		return
 	}
-	defer e.Close(context.Background())
+	defer locking.Close(context.Background(), e)
 	opts, near := []rmap.MapOption{rmap.WithValueCodec(maptest.TextCodecOf[int64]())}, []Option{WithMaxSilence(nearSilence)}
 	if os.Getenv("NEAR_MODE") != "tracked" {
 		opts, near = append(opts, rmap.WithAnnounce()), append(near, WithAnnounced())

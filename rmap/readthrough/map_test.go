@@ -454,7 +454,7 @@ func TestTheClientClosesUnderALoad(t *testing.T) {
 				got <- err
 			}()
 			<-s.Began
-			require.NoError(t, e.Close(t.Context()))
+			require.NoError(t, locking.Close(t.Context(), e))
 			require.ErrorIs(t, <-got, ErrClosed)
 			_, _, err := l.Get(t.Context(), "k")
 			require.ErrorIs(t, err, ErrClosed)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapkinds"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
@@ -17,8 +18,8 @@ import (
 // docs/redis.md sets up.
 func TestTheACLOfTheDocsIsEnoughForStores(t *testing.T) {
 	t.Parallel()
-	user, _, nothingDenied := maptest.UserOfThePage(t, "../../docs/redis.md")
-	e := maptest.EngineOn(t, user)
+	user := redistest.UserOn(t, redistest.Start(t), "../../docs/redis.md")
+	e := maptest.EngineOn(t, user.Client(t))
 	for _, m := range []rmap.Mapping[string, int]{rmap.New[string, int](e, "orders:1"), rmap.NewCache[string, int](e, "orders:2")} {
 		l := readthrough.New(m, maptest.Quick)
 		for name, op := range mapkinds.OperationsOf {
@@ -48,5 +49,5 @@ func TestTheACLOfTheDocsIsEnoughForStores(t *testing.T) {
 			require.NoError(t, w.Close(t.Context()))
 		}
 	}
-	nothingDenied()
+	user.NothingDenied(t)
 }

@@ -375,7 +375,7 @@ func TestTheClientClosesUnderAWriter(t *testing.T) {
 	}, ways["behind"]...)
 	require.NoError(t, w.Put(t.Context(), "k", 1))
 	<-began
-	require.NoError(t, e.Close(t.Context()))
+	require.NoError(t, locking.Close(t.Context(), e))
 	require.ErrorIs(t, w.Close(t.Context()), ErrClosed)
 	s := newBehindMap()
 	next := New(rmap.New[string, int](maptest.EngineOn(t, raw), m.Name()), s.write, ways["behind"]...)

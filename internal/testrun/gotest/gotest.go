@@ -31,17 +31,15 @@ func (t Test) Below(other Test) bool {
 // Of returns the test, or the package, that the event is about.
 func (e Event) Of() Test { return Test{e.Package, e.Test} }
 
-// Read hands over each event, and each line that is none, since tools print beside them. It returns at the end of r, or
-// with the error that ended it.
-func Read(r io.Reader, event func(Event), other func(line string)) error {
+// Read hands over each event, and passes over the other lines, since tools print among them. It returns at the end of r,
+// or with the error that ended it.
+func Read(r io.Reader, event func(Event)) error {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e Event
 		if json.Unmarshal(line, &e) == nil {
 			event(e)
-		} else if len(line) > 0 {
-			other(string(line))
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

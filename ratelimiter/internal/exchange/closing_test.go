@@ -54,7 +54,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 			busy := make(chan struct{})
 			require.True(t, e.Spawn(func() { <-busy })) // so that Close has begun, and has not ended
 			closed := make(chan error, 1)
-			go func() { closed <- e.Close(context.Background()) }()
+			go func() { closed <- locking.Close(context.Background(), e) }()
 			<-e.Closing()
 			r.Take()
 

@@ -26,7 +26,7 @@ func coreOn(t *testing.T, c rueidis.Client, r Rate) (*Core, *bucket.Rule) {
 	t.Helper()
 	e, err := locking.New(t.Context(), c, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	t.Cleanup(func() { assert.NoError(t, locking.Close(context.Background(), e)) })
 	limiter := HubOf(e).Core(redistest.Name(t))
 	return limiter, limiter.rated(t, r)
 }

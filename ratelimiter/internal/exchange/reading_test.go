@@ -25,7 +25,7 @@ func TestASilentRuleIsWaitedForOnce(t *testing.T) {
 	t.Cleanup(through.Close)
 	e, err := locking.New(t.Context(), through, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 3 * time.Second})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	t.Cleanup(func() { assert.NoError(t, locking.Close(context.Background(), e)) })
 	c := HubOf(e).Core(redistest.Name(t))
 	known := c.rated(t, slowly(20))
 

@@ -148,23 +148,6 @@ func Quick(_ context.Context, k string) (int, bool, error) {
 	return n, err == nil, nil
 }
 
-// UserOfThePage returns a client of the user that the page docs/redis.md sets up, and what fails the test if the server has denied
-// that user anything.
-func UserOfThePage(t *testing.T, page string) (user, admin rueidis.Client, nothingDenied func()) {
-	t.Helper()
-	server := redistest.Start(t)
-	admin = server.Client(t)
-	words := redistest.UserOfThePage(t, page)
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	user = server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
-	return user, admin, func() {
-		t.Helper()
-		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-		require.NoError(t, err)
-		require.Empty(t, denied)
-	}
-}
-
 // NumbersTo returns the keys from 0 to n-1.
 func NumbersTo(n int) (ks []string) {
 	for i := range n {
