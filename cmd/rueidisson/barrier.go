@@ -29,7 +29,7 @@ const barrierExample = `  ./load shard-7 && rueidisson barrier await phase-1 12 
   rueidisson barrier info phase-1 --json
   rueidisson barrier reset phase-1`
 
-func (t *tool) barrierCommand() *cobra.Command {
+func barrierCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "barrier",
 		Short:   "Wait at a barrier until all parties have arrived",
@@ -38,12 +38,12 @@ func (t *tool) barrierCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after barrier") },
 	}
-	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand(), t.objectListCommand(barrierObjects), t.objectRemoveCommand(barrierObjects, barrierHandle))
+	cmd.AddCommand(barrierAwaitCommand(t), barrierInfoCommand(t), barrierResetCommand(t), objectListCommand(t, barrierObjects), objectRemoveCommand(t, barrierObjects, barrierHandle))
 	return cmd
 }
 
 // withBarrier runs do on the barrier.
-func (t *tool) withBarrier(name string, parties int, do func(*latch.Barrier) error) error {
+func withBarrier(t *tool, name string, parties int, do func(*latch.Barrier) error) error {
 	return t.withClient(func(c *rueidisson.Client) error { return do(c.Barrier(name, parties)) })
 }
 
@@ -62,7 +62,7 @@ Exit codes:
 // errTooFew is the cause of a wait that --wait ended.
 var errTooFew = errors.New("not all parties have arrived")
 
-func (t *tool) barrierAwaitCommand() *cobra.Command {
+func barrierAwaitCommand(t *tool) *cobra.Command {
 	var wait time.Duration
 	var parties int
 	cmd := &cobra.Command{
@@ -87,21 +87,21 @@ func (t *tool) barrierAwaitCommand() *cobra.Command {
 		if limited && wait <= 0 {
 			return usage("--wait %v is not positive", wait)
 		}
-		return t.withBarrier(args[0], parties, func(b *latch.Barrier) error {
+		return withBarrier(t, args[0], parties, func(b *latch.Barrier) error {
 			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
 				if limited {
 					bounded, cancel := context.WithTimeoutCause(ctx, wait, errTooFew)
 					defer cancel()
 					ctx = bounded
 				}
-				return t.awaitBarrier(ctx, b)
+				return awaitBarrier(ctx, t, b)
 			})
 		})
 	}
 	return cmd
 }
 
-func (t *tool) awaitBarrier(ctx context.Context, b *latch.Barrier) error {
+func awaitBarrier(ctx context.Context, t *tool, b *latch.Barrier) error {
 	before, err := b.Await(ctx)
 	switch {
 	case errors.Is(err, errTooFew):
@@ -129,7 +129,7 @@ Exit codes:
   1    there is no such barrier
   see "rueidisson barrier --help" for the others`
 
-func (t *tool) barrierInfoCommand() *cobra.Command {
+func barrierInfoCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show how many parties wait",
@@ -137,10 +137,10 @@ func (t *tool) barrierInfoCommand() *cobra.Command {
 		Example: "  rueidisson barrier info phase-1 --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withBarrier(args[0], 1, func(b *latch.Barrier) error {
+			return withBarrier(t, args[0], 1, func(b *latch.Barrier) error {
 				n, err := b.Waiting(cmd.Context())
 				if err == nil && n == 0 {
-					err = t.absentUnless(cmd.Context(), args[0], args[0])
+					err = absentUnless(cmd.Context(), t, args[0], args[0])
 				}
 				if err != nil {
 					return err
@@ -162,7 +162,7 @@ Exit codes:
   1    nobody waited
   see "rueidisson barrier --help" for the others`
 
-func (t *tool) barrierResetCommand() *cobra.Command {
+func barrierResetCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "reset NAME",
 		Short:   "Break the barrier for those who wait",
@@ -170,7 +170,7 @@ func (t *tool) barrierResetCommand() *cobra.Command {
 		Example: "  rueidisson barrier reset phase-1",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withBarrier(args[0], 1, func(b *latch.Barrier) error {
+			return withBarrier(t, args[0], 1, func(b *latch.Barrier) error {
 				did, err := b.Reset(cmd.Context())
 				if err != nil {
 					return err
@@ -187,4 +187,18 @@ func (t *tool) barrierResetCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+var barrierObjects = objectKind{
+	noun: "barrier", plural: "barriers", example: "phase",
+	kinds: []string{"barrier", "double barrier"}, is: "hash",
+	removal: `
+It breaks the barrier for the parties that wait, as reset does. The next party makes a
+new barrier. Members of a double barrier stay members until they leave. A barrier also
+expires without rm, 45 seconds after its last generation.
+`,
+}
+
+func barrierHandle(c *rueidisson.Client, name string, _ seenObject) removable {
+	return c.Barrier(name, 1)
 }

@@ -46,6 +46,7 @@ func (c *child) pass(sig os.Signal) {
 	c.signal(sig)
 }
 
+// signal sends a signal to CMD, if it has not ended.
 func (c *child) signal(sig os.Signal) {
 	select {
 	case <-c.done:

@@ -27,7 +27,8 @@ the package bash-completion.`
 // shells are those that have a script.
 var shells = []string{"bash", "zsh", "fish"}
 
-func (t *tool) completionCommand() *cobra.Command {
+// completionCommand returns the command that prints the script of a shell.
+func completionCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish",
 		Short:     "Print a script that completes commands, flags and names in a shell",
@@ -115,9 +116,11 @@ func namesFor(cmd *cobra.Command) (of named, known bool) {
 }
 
 // completes has the shell complete names of objects, and values of flags, below cmd.
-func (t *tool) completes(cmd *cobra.Command) {
+func completes(t *tool, cmd *cobra.Command) {
 	if !cmd.HasSubCommands() && len(cmd.ValidArgs) == 0 {
-		cmd.ValidArgsFunction = t.completeArg
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+			return completeArg(t, cmd, args, start)
+		}
 	}
 	files := map[string]bool{}
 	for _, f := range t.fileFlags() {
@@ -134,7 +137,7 @@ func (t *tool) completes(cmd *cobra.Command) {
 	cmd.LocalNonPersistentFlags().VisitAll(register)
 	cmd.PersistentFlags().VisitAll(register)
 	for _, sub := range cmd.Commands() {
-		t.completes(sub)
+		completes(t, sub)
 	}
 }
 
@@ -146,7 +149,7 @@ var valuesOfFlags = map[string][]string{
 }
 
 // completeArg completes a name. After the name it completes the files that a CMD may be given.
-func (t *tool) completeArg(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+func completeArg(t *tool, cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	of, known := namesFor(cmd)
 	switch {
 	case len(args) > 0 && strings.Contains(cmd.Use, " -- "):
@@ -157,7 +160,7 @@ func (t *tool) completeArg(cmd *cobra.Command, args []string, start string) ([]s
 	ctx, cancel := context.WithTimeout(cmd.Context(), namesWithin)
 	defer cancel()
 	found := make(chan []string, 1)
-	go func() { found <- t.findNames(ctx, of, start) }() // ends soon after ctx, or with the process
+	go func() { found <- findNames(ctx, t, of, start) }() // ends soon after ctx, or with the process
 	select {
 	case names := <-found:
 		return names, cobra.ShellCompDirectiveNoFileComp
@@ -170,7 +173,7 @@ func (t *tool) completeArg(cmd *cobra.Command, args []string, start string) ([]s
 const jobsKey = "rueidisson_queue_meta:"
 
 // findNames returns names on the server that begin with start, none if it does not answer.
-func (t *tool) findNames(ctx context.Context, of named, start string) []string {
+func findNames(ctx context.Context, t *tool, of named, start string) []string {
 	option, err := t.option()
 	if err != nil {
 		return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -76,7 +75,7 @@ Exit codes:
   see "rueidisson %[1]s --help" for the others`
 
 // deadCommands returns dead, redrive and purge.
-func (t *tool) deadCommands(k deadKind) []*cobra.Command {
+func deadCommands(t *tool, k deadKind) []*cobra.Command {
 	word := strings.ToLower(k.by)
 	content, inJSON, note := "the message", `"message"`, ""
 	if k.keys != nil {
@@ -90,13 +89,13 @@ func (t *tool) deadCommands(k deadKind) []*cobra.Command {
   rueidisson %[1]s dead %[2]s --json`, k.command, k.example),
 	}
 	dead.RunE = func(cmd *cobra.Command, args []string) error {
-		return k.of(cmd, args[0], args[1], func(p putAside) error { return t.showDead(k, p) })
+		return k.of(cmd, args[0], args[1], func(p putAside) error { return showDead(t, k, p) })
 	}
-	redrive := t.deadCount(k, "redriven", func(p putAside) func(context.Context) (int64, error) { return p.redrive })
+	redrive := deadCount(t, k, "redriven", func(p putAside) func(context.Context) (int64, error) { return p.redrive })
 	redrive.Use, redrive.Short = "redrive NAME "+k.by, "Have what was put aside come again"
 	redrive.Long = fmt.Sprintf(redriveLong, k.command, k.whose, note, word)
 	redrive.Example = "  rueidisson " + k.command + " redrive " + k.example
-	purge := t.deadCount(k, "purged", func(p putAside) func(context.Context) (int64, error) { return p.purge })
+	purge := deadCount(t, k, "purged", func(p putAside) func(context.Context) (int64, error) { return p.purge })
 	purge.Use, purge.Short = "purge NAME "+k.by, "Delete what was put aside"
 	purge.Long = fmt.Sprintf(purgeLong, k.command, k.whose, word)
 	purge.Example = "  rueidisson " + k.command + " purge " + k.example
@@ -108,7 +107,7 @@ func (t *tool) deadCommands(k deadKind) []*cobra.Command {
 }
 
 // deadCount returns a command that prints for how many it has done something.
-func (t *tool) deadCount(k deadKind, did string, of func(putAside) func(context.Context) (int64, error)) *cobra.Command {
+func deadCount(t *tool, k deadKind, did string, of func(putAside) func(context.Context) (int64, error)) *cobra.Command {
 	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
 		return k.of(cmd, args[0], args[1], func(p putAside) error {
 			n, err := of(p)(cmd.Context())
@@ -129,7 +128,7 @@ func (t *tool) deadCount(k deadKind, did string, of func(putAside) func(context.
 			if err := t.tellDone(report, "%d\n", n); err != nil || n > 0 {
 				return err
 			}
-			return errNoEntry
+			return &ending{code: exitRefused}
 		})
 	}}
 }
@@ -143,11 +142,11 @@ type deadCounted struct {
 	Purged   *int64 `json:"purged,omitempty"`
 }
 
-func (t *tool) showDead(k deadKind, p putAside) error {
+func showDead(t *tool, k deadKind, p putAside) error {
 	var wrong error
 	for it, err := range p.all {
 		if err == nil {
-			err = t.showDeadEntry(k, p.name, it)
+			err = showDeadEntry(t, k, p.name, it)
 		}
 		if err == nil {
 			continue
@@ -174,7 +173,7 @@ type shownAside struct {
 	Base64   bool           `json:"base64,omitempty"`
 }
 
-func (t *tool) showDeadEntry(k deadKind, name string, it deadEntry) error {
+func showDeadEntry(t *tool, k deadKind, name string, it deadEntry) error {
 	shown := shownAside{ID: it.id, Attempts: it.attempts, Cause: it.cause, When: it.buried.UTC()}
 	cause := shownValue{text: it.cause}
 	line := []string{it.id, fmt.Sprint(it.attempts), cause.line()}
@@ -209,7 +208,7 @@ func (t *tool) showDeadEntry(k deadKind, name string, it deadEntry) error {
 
 // deadCommands returns those of the durable names of a topic.
 func (c *topicCall) deadCommands() []*cobra.Command {
-	return c.tool.deadCommands(deadKind{
+	return deadCommands(c.tool, deadKind{
 		command: "topic", by: "DURABLE", whose: "a durable name of a reliable topic", what: "messages", example: "orders billing",
 		of:     c.ofDurable,
 		values: func() codec.Family { return c.messages },
@@ -229,69 +228,6 @@ func (c *topicCall) ofDurable(cmd *cobra.Command, name, by string, do func(putAs
 		return do(putAside{name: name, by: by, redrive: d.Redrive, purge: d.PurgeDead, all: func(yield func(deadEntry, error) bool) {
 			for it, err := range d.Dead(cmd.Context()) {
 				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, map[string]string{"": it.Value}}, err) {
-					return
-				}
-			}
-		}})
-	})
-}
-
-const streamLong = `stream works with what groups of streams that a fleet shares, Java too (RStream), have
-put aside.
-
-Fields and values are written by a codec. All clients of a stream have to use the same
-one. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json, msgpack,
-kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it fields are text and values
-msgpack. A value that has no text is shown as JSON, and bytes that are no UTF-8 in base64,
-which --json tells by "base64":true.
-
-Exit codes of all:
-  0    done
-  1    redrive and purge: none was there for it
-  64   the command line cannot be understood
-  69   the server cannot be reached, or refuses; NAME is something else; what is
-       there cannot be decoded`
-
-const streamExample = `  rueidisson stream dead orders billing
-  rueidisson stream redrive orders billing`
-
-func (t *tool) streamCommand() *cobra.Command {
-	c := &streamCall{tool: t}
-	cmd := &cobra.Command{
-		Use:     "stream",
-		Short:   "Look at what groups of a stream have put aside, and have it come again",
-		Long:    streamLong,
-		Example: streamExample,
-		Args:    noSuchCommand,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after stream") },
-	}
-	cmd.PersistentFlags().StringVar(&c.codec, "codec", "text,msgpack", "`F` of fields and values, or K,V")
-	cmd.AddCommand(t.objectListCommand(streamObjects), t.objectInfoCommand(streamObjects), t.objectRemoveCommand(streamObjects, streamHandle))
-	cmd.AddCommand(t.deadCommands(deadKind{
-		command: "stream", by: "GROUP", whose: "a group of a stream", what: "entries", example: "orders billing",
-		of:     c.ofGroup,
-		keys:   func() codec.Family { return c.fields },
-		values: func() codec.Family { return c.values },
-	})...)
-	return cmd
-}
-
-// streamCall is one command of stream.
-type streamCall struct {
-	*tool
-	codec          string
-	fields, values codec.Family
-}
-
-func (c *streamCall) ofGroup(cmd *cobra.Command, name, by string, do func(putAside) error) (err error) {
-	if c.fields, c.values, err = families(c.codec); err != nil {
-		return err
-	}
-	return c.withClient(func(client *rueidisson.Client) error {
-		g := stream.New[string, string](client, name, stream.WithCodec(codec.Bytes)).Group(by)
-		return do(putAside{name: name, by: by, redrive: g.Redrive, purge: g.PurgeDead, all: func(yield func(deadEntry, error) bool) {
-			for it, err := range g.Dead(cmd.Context()) {
-				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, it.Fields}, err) {
 					return
 				}
 			}

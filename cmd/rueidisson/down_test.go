@@ -136,7 +136,7 @@ var saysTheWrong = []string{"not acquired", "empty", "not open", "not armed", "n
 // TestAllCommandsReach: the table of this file has all commands that need a server.
 func TestAllCommandsReach(t *testing.T) {
 	t.Parallel()
-	eachCommand((&tool{}).rootCommand(), func(cmd *cobra.Command) {
+	eachCommand(commandTree(), func(cmd *cobra.Command) {
 		words := strings.TrimPrefix(cmd.CommandPath(), "rueidisson ")
 		if cmd.HasSubCommands() || slices.Contains([]string{"version", "completion", "man"}, words) {
 			return

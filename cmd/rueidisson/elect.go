@@ -47,8 +47,8 @@ const electExample = `  rueidisson elect scheduler --value 10.0.0.7:8080 -- ./sc
   rueidisson elect nightly --wait 0 -- ./report.sh || [ $? = 75 ]
   rueidisson elect billing -- sh -c 'psql -v fence=$RUEIDISSON_FENCE -f bill.sql'`
 
-func (t *tool) electCommand() *cobra.Command {
-	j := &job{tool: t, noun: nounElection}
+func electCommand(t *tool) *cobra.Command {
+	j := &command{tool: t, noun: nounElection}
 	value := ""
 	cmd := &cobra.Command{
 		Use:                   "elect NAME [flags] -- CMD [ARG]...",
@@ -64,8 +64,8 @@ func (t *tool) electCommand() *cobra.Command {
 			case value == "":
 				return usage("--value is empty, as if nobody led")
 			}
-			j.take = func(ctx context.Context, c *rueidisson.Client) (holding, error) { return j.campaign(ctx, c, value) }
-			return j.checkRest(cmd.Context(), cmd.Flags())
+			j.take = func(ctx context.Context, c *rueidisson.Client) (holding, error) { return campaign(ctx, c, j, value) }
+			return j.checkAndRun(cmd.Context(), cmd.Flags())
 		},
 	}
 	f := cmd.Flags()
@@ -74,12 +74,13 @@ func (t *tool) electCommand() *cobra.Command {
 	f.DurationVar(&j.lease, "lease", 0, "lead for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed leader has no successor")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the term is lost, wait for `D` between SIGTERM and SIGKILL")
-	j.addCommonFlags(f)
+	j.addCommandFlags(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	return cmd
 }
 
-func (j *job) campaign(ctx context.Context, c *rueidisson.Client, value string) (holding, error) {
+// campaign waits until this process is elected.
+func campaign(ctx context.Context, c *rueidisson.Client, j *command, value string) (holding, error) {
 	var opts []election.Option
 	if j.lease > 0 {
 		opts = append(opts, election.WithLease(j.lease))
@@ -93,6 +94,9 @@ func (j *job) campaign(ctx context.Context, c *rueidisson.Client, value string) 
 
 // reign is a term as what CMD runs under.
 type reign struct{ *election.Term }
+
+// Env returns nothing: the fencing token says all about a term.
+func (r reign) Env(context.Context) ([]string, error) { return nil, nil }
 
 func (r reign) Fence() (fence.Token, bool) { return r.Term.Fence(), true }
 

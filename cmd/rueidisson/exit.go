@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/lock"
@@ -38,6 +35,7 @@ type ending struct {
 func (e *ending) Error() string { return fmt.Sprintf("exit code %d: %v", e.code, e.err) }
 func (e *ending) Unwrap() error { return e.err }
 
+// json returns what --json says of the end.
 func (e *ending) json() any {
 	if e.report != nil {
 		return e.report
@@ -48,6 +46,7 @@ func (e *ending) json() any {
 	}{e.err.Error(), e.code}
 }
 
+// usage returns the ending for a command line that cannot be understood.
 func usage(format string, args ...any) error {
 	return &ending{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
@@ -70,34 +69,4 @@ func failed(err error) error {
 		code = exitUsage
 	}
 	return &ending{code: code, err: err}
-}
-
-// absentTold tells with --json that something is absent.
-type absentTold struct {
-	Name  string `json:"name"`
-	Key   string `json:"key,omitempty"`
-	ID    int64  `json:"id,omitempty"`
-	Found bool   `json:"found"` // never
-	Error string `json:"error,omitempty"`
-}
-
-// absent returns the ending of a command whose answer is that there is nothing. With --json the answer is an object;
-// without, it is the exit code, and why if that is not nil.
-func (t *tool) absent(told absentTold, why error) error {
-	if !t.json {
-		return &ending{code: exitRefused, err: why}
-	}
-	if why != nil {
-		told.Error = why.Error()
-	}
-	t.sayJSON(t.stdout, told)
-	return &ending{code: exitRefused}
-}
-
-func (t *tool) sayJSON(w io.Writer, v any) {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)                          // plain structs
-	_, _ = w.Write(harmlessJSON(line.Bytes())) // where the pipe is closed nobody listens
 }

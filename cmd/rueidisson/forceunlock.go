@@ -20,7 +20,7 @@ readers and --write from its writer: one of the two is needed.
 With --json: {"name", "released"}, where released says whether somebody held it.
 The exit code is 0 in both cases.`
 
-func (t *tool) forceUnlockCommand() *cobra.Command {
+func forceUnlockCommand(t *tool) *cobra.Command {
 	var read, write bool
 	cmd := &cobra.Command{
 		Use:   "force-unlock NAME",
@@ -35,7 +35,7 @@ func (t *tool) forceUnlockCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return t.forceUnlock(cmd.Context(), args[0], side.name)
+			return forceUnlock(cmd.Context(), t, args[0], side.name)
 		},
 	}
 	cmd.Flags().BoolVar(&read, readSide.name, false, "take the read side of a read-write lock away from all of its readers")
@@ -44,9 +44,9 @@ func (t *tool) forceUnlockCommand() *cobra.Command {
 }
 
 // forceUnlock takes name away; side is that of a read-write lock, or "".
-func (t *tool) forceUnlock(ctx context.Context, name, side string) error {
+func forceUnlock(ctx context.Context, t *tool, name, side string) error {
 	var held bool
-	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
+	err := withState(ctx, t, name, func(c *rueidisson.Client, s *state) (err error) {
 		held, err = force(ctx, c, s, side)
 		return err
 	})

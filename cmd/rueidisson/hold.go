@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -18,7 +16,15 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// result is what became of a job.
+// Environment variables that tell a CMD about its hold.
+const (
+	envLock   = "RUEIDISSON_LOCK"
+	envToken  = "RUEIDISSON_TOKEN"
+	envFence  = "RUEIDISSON_FENCE"
+	envPermit = "RUEIDISSON_PERMIT"
+)
+
+// result is what became of a CMD and its hold.
 type result struct {
 	Name     string `json:"name"`
 	Outcome  string `json:"outcome"`
@@ -43,27 +49,29 @@ const (
 type holding interface {
 	Context(parent context.Context) context.Context
 	Fence() (fence.Token, bool)
+	// Env returns the variables that tell CMD about the hold, in addition to that of the fencing token.
+	Env(ctx context.Context) ([]string, error)
 	Unlock(ctx context.Context) error
 }
 
-// run does the job. CMD is looked for first: nobody should wait for an hour to
+// run runs CMD under a hold. CMD is looked for first: nobody should wait for an hour to
 // learn that its name was misspelt.
-func (j *job) run(ctx context.Context) error {
-	path, err := exec.LookPath(j.argv[0])
+func (r *command) run(ctx context.Context) error {
+	path, err := exec.LookPath(r.argv[0])
 	if err != nil {
-		return j.ended(result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err})
+		return r.ended(result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err})
 	}
-	if j.embedded {
+	if r.embedded {
 		server, err := embedded.Start()
 		if err != nil {
 			return failed(err)
 		}
 		defer server.Close()
-		j.reachEmbedded(server.URL())
+		r.reachEmbedded(server.URL())
 	}
-	client, err := j.connect(j.options()...)
+	client, err := r.connect(rueidisson.WithWatchdogTimeout(r.watchdog))
 	if err != nil {
-		return j.ended(failure(err))
+		return r.ended(failure(err))
 	}
 	// Signals are the tool's business from here on. Before, there is nothing to
 	// clean up, and they may end the process as they like.
@@ -71,15 +79,16 @@ func (j *job) run(ctx context.Context) error {
 	defer interrupt(nil)
 	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })
 	defer relay.stop()
-	res := j.lockAndRun(ctx, waiting, client, relay, path)
+	res := r.lockAndRun(ctx, waiting, client, relay, path)
 	leaving, cancel := res.leaving()
 	defer cancel()
 	if err := within(leaving, func() error { return client.Close(leaving) }); err != nil && res.err == nil {
 		res.err = err
 	}
-	return j.ended(res)
+	return r.ended(res)
 }
 
+// notRunnable returns the exit code for a CMD that cannot be started.
 func notRunnable(err error) int {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return exitNotFound
@@ -104,13 +113,13 @@ func failure(err error) result {
 }
 
 // ended returns the end of the program for a result.
-func (j *job) ended(res result) error {
-	res.Name = j.name
+func (r *command) ended(res result) error {
+	res.Name = r.name
 	if res.Outcome == outcomeNotAcquired {
-		res.Exit = j.conflict
+		res.Exit = r.conflict
 	}
 	if res.Exit == exitUnavailable {
-		res.err = j.naming(res.err)
+		res.err = r.naming(res.err)
 	}
 	if res.err != nil {
 		res.Error = res.err.Error()
@@ -119,38 +128,27 @@ func (j *job) ended(res result) error {
 		return &ending{code: res.Exit, err: res.err, report: res}
 	}
 	switch {
-	case j.json:
-		j.sayJSON(j.stderr, res)
+	case r.json:
+		r.sayJSON(r.stderr, res)
 	case res.err != nil:
-		j.say("%v", res.err)
+		r.say("%v", res.err)
 	}
 	return nil
 }
 
-// interrupted is why a wait was ended by a signal.
-type interrupted struct{ sig os.Signal }
-
-func (i interrupted) Error() string { return "interrupted: " + i.sig.String() }
-
-func interruptBy(interrupt context.CancelCauseFunc, sig os.Signal) {
-	if slices.Contains(endingSignals, sig) {
-		interrupt(interrupted{sig})
-	}
-}
-
 // lockAndRun ends a wait with waiting, and a command with ctx.
-func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client, relay *relay, path string) (res result) {
+func (r *command) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client, relay *relay, path string) (res result) {
 	began := time.Now()
-	hold, err := j.take(waiting, client)
+	hold, err := r.take(waiting, client)
 	acquired := time.Now()
 	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
-	if err != nil && waiting.Err() == nil && j.wait > 0 && failure(err).Outcome == outcomeNotAcquired {
-		err = notInTime(err, j.asks(j.name)) // the last refusal may be from before an outage
+	if err != nil && waiting.Err() == nil && r.wait > 0 && failure(err).Outcome == outcomeNotAcquired {
+		err = notInTime(err, r.asks(r.name)) // the last refusal may be from before an outage
 	}
 	if err != nil {
 		return whyNot(waiting, err)
 	}
-	res = j.runUnder(ctx, waiting, hold, relay, path)
+	res = r.runUnder(ctx, waiting, hold, relay, path)
 	res.HeldMS = time.Since(acquired).Milliseconds()
 	return res
 }
@@ -163,24 +161,9 @@ func whyNot(waiting context.Context, err error) result {
 	return failure(err)
 }
 
-func interruptedBy(waiting context.Context) (os.Signal, bool) {
-	var i interrupted
-	if !errors.As(context.Cause(waiting), &i) {
-		return nil, false
-	}
-	return i.sig, true
-}
-
-func signalCode(sig os.Signal) int {
-	if n, ok := sig.(syscall.Signal); ok {
-		return exitSignal + int(n)
-	}
-	return exitSignal
-}
-
 // runUnder runs CMD and gives the lock back.
-func (j *job) runUnder(ctx, waiting context.Context, hold holding, relay *relay, path string) result {
-	res := j.startAndWatch(ctx, waiting, hold, relay, path)
+func (r *command) runUnder(ctx, waiting context.Context, hold holding, relay *relay, path string) result {
+	res := r.startAndWatch(ctx, waiting, hold, relay, path)
 	res.over = time.Now()
 	leaving, cancel := res.leaving()
 	defer cancel()
@@ -195,8 +178,8 @@ func (j *job) runUnder(ctx, waiting context.Context, hold holding, relay *relay,
 	return res
 }
 
-func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *relay, path string) (res result) {
-	env, err := j.childEnv(ctx, hold)
+func (r *command) startAndWatch(ctx, waiting context.Context, hold holding, relay *relay, path string) (res result) {
+	env, err := r.childEnv(ctx, hold)
 	if err != nil {
 		return failure(err)
 	}
@@ -206,7 +189,7 @@ func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *r
 			res = whyNot(waiting, err) // a signal came together with the lock
 			return nil
 		}
-		if c, err = startChild(j.command(path, env), !hasTerminal()); err != nil {
+		if c, err = startChild(r.process(path, env), !hasTerminal()); err != nil {
 			res = result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err}
 			return nil
 		}
@@ -215,44 +198,36 @@ func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *r
 	if err != nil {
 		return res
 	}
-	return j.watch(hold.Context(ctx), c)
+	return r.watch(hold.Context(ctx), c)
 }
 
-func (j *job) command(path string, env []string) *exec.Cmd {
+func (r *command) process(path string, env []string) *exec.Cmd {
 	return &exec.Cmd{
-		Path: path, Args: j.argv, Env: env,
-		Stdin: j.stdin, Stdout: j.stdout.to, Stderr: j.stderr,
+		Path: path, Args: r.argv, Env: env,
+		Stdin: r.stdin, Stdout: r.stdout.to, Stderr: r.stderr,
 	}
 }
 
 // childEnv returns the environment of CMD. Tokens that the tool itself was given
 // are another hold's.
-func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
-	env, err := j.envOfCMD(j.env, j.exportPassword, envLock, envToken, envFence, envPermit)
+func (r *command) childEnv(ctx context.Context, hold holding) ([]string, error) {
+	env, err := r.envOfCMD(r.env, r.exportPassword, envLock, envToken, envFence, envPermit)
 	if err != nil {
 		return nil, err
 	}
-	if j.noun == nounLock {
-		env = append(env, envLock+"="+j.name)
+	about, err := hold.Env(ctx)
+	if err != nil {
+		return nil, err
 	}
+	env = append(env, about...)
 	if token, fenced := hold.Fence(); fenced {
 		env = append(env, envFence+"="+strconv.FormatInt(token.Number(), 10))
 	}
-	if p, is := hold.(permitHeld); is {
-		env = append(env, envPermit+"="+p.ID())
-	}
-	if !j.export {
-		return env, nil
-	}
-	token, err := hold.(*lock.Hold).Token(ctx) // nothing else has --export
-	if err != nil {
-		return nil, err
-	}
-	return append(env, envToken+"="+token.String()), nil
+	return env, nil
 }
 
 // watch waits for CMD, and ends it if the hold ends first.
-func (j *job) watch(work context.Context, c *child) result {
+func (r *command) watch(work context.Context, c *child) result {
 	select {
 	case <-c.done:
 		return result{Outcome: outcomeDone, Exit: c.code()}
@@ -260,12 +235,12 @@ func (j *job) watch(work context.Context, c *child) result {
 	}
 	cause := context.Cause(work)
 	if !errors.Is(cause, lock.ErrLost) {
-		c.end(j.grace)
+		c.end(r.grace)
 		return result{Outcome: outcomeInterrupted, Exit: c.code(), err: cause}
 	}
-	if !j.json {
-		j.say("%s %q: %v: ending %s", j.noun, j.name, cause, j.argv[0])
+	if !r.json {
+		r.say("%s %q: %v: ending %s", r.noun, r.name, cause, r.argv[0])
 	}
-	c.end(j.grace)
-	return result{Outcome: outcomeLost, Exit: exitLost, err: fmt.Errorf("%s %q: %w", j.noun, j.name, cause)}
+	c.end(r.grace)
+	return result{Outcome: outcomeLost, Exit: exitLost, err: fmt.Errorf("%s %q: %w", r.noun, r.name, cause)}
 }

@@ -64,7 +64,12 @@ is left out, as is "kind" without any key. Of what is no lock: {"name", "kind", 
 "pending", "lag", "dead"}], "type", "size", "unit", "guards" (lock: token). The exit
 code is 0 whether or not the lock is held.`
 
-func (t *tool) inspectCommand() *cobra.Command {
+// inspectCommands returns the command that shows what a name is of.
+func inspectCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{inspectCommand(t)}
+}
+
+func inspectCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect NAME",
 		Short: "Show who holds a lock, and how many wait for it, or what else has that name",
@@ -72,15 +77,8 @@ func (t *tool) inspectCommand() *cobra.Command {
 		Example: `  rueidisson inspect orders
   rueidisson --redis redis://10.0.0.5:6379 inspect orders --json`,
 		Args: oneName,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.inspect(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return inspect(cmd.Context(), t, args[0]) },
 	}
-}
-
-func oneName(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage("one NAME is needed, not %d", len(args))
-	}
-	return nil
 }
 
 // found describes a lock. Owner, Count and RemainingMS are those of the
@@ -100,16 +98,16 @@ type found struct {
 	Waiting     int           `json:"waiting"`
 }
 
-func (t *tool) inspect(ctx context.Context, name string) error {
+func inspect(ctx context.Context, t *tool, name string) error {
 	for again := false; ; again = true {
-		of, err := t.inspectObject(ctx, name)
+		of, err := inspectObject(ctx, t, name)
 		if err != nil {
 			return err
 		}
 		if of != nil && of != nobody {
-			return t.tell(of)
+			return tell(t, of)
 		}
-		f, err := t.inspectLock(ctx, name)
+		f, err := inspectLock(ctx, t, name)
 		if of == nobody && !again && (err != nil || f.Held) {
 			continue // it came between the two looks, and need be no lock's
 		}
@@ -120,8 +118,8 @@ func (t *tool) inspect(ctx context.Context, name string) error {
 	}
 }
 
-func (t *tool) inspectLock(ctx context.Context, name string) (f found, err error) {
-	err = t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
+func inspectLock(ctx context.Context, t *tool, name string) (f found, err error) {
+	err = withState(ctx, t, name, func(c *rueidisson.Client, s *state) (err error) {
 		f, err = find(ctx, c, s)
 		return err
 	})
@@ -138,7 +136,7 @@ func (f found) say(t *tool) error {
 
 // inspectObject returns the map, the semaphore, the latch and what else is no lock of
 // that name, nobody if there is no such key, nil if it is a lock's.
-func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) {
+func inspectObject(ctx context.Context, t *tool, name string) (finding, error) {
 	redis, err := t.dial()
 	if err != nil {
 		return nil, failed(err)
@@ -151,7 +149,7 @@ func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) 
 	return of, nil
 }
 
-func (t *tool) tell(of finding) error {
+func tell(t *tool, of finding) error {
 	if t.json {
 		t.sayJSON(t.stdout, of)
 		return nil

@@ -92,10 +92,10 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 			return out != "name     "+name+"\nkind     none\nwaiting  0\n"
 		}, time.Minute, time.Millisecond)
 		assert.Regexp(t, "^name        "+name+`\nkind        barrier\nparties     3\nwaiting     1\ngeneration  [0-9]{16}\nremaining   [0-9.ms]+\n$`, out)
-		var got barrierFound
+		var got barrierFoundJSON
 		require.NoError(t, json.Unmarshal([]byte(runHere(t, env, "inspect", name, "--json").out), &got))
 		assert.NotZero(t, got.Generation)
-		assert.Equal(t, barrierFound{name, "barrier", false, 3, 1, 0, got.Generation, got.RemainingMS}, got)
+		assert.Equal(t, barrierFoundJSON{name, "barrier", false, 3, 1, 0, got.Generation, got.RemainingMS}, got)
 		leave()
 		require.Error(t, <-done)
 	})

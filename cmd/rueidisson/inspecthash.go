@@ -47,6 +47,8 @@ func (l *look) arrived(ctx context.Context, of *barrierFound) error {
 	return nil
 }
 
+func (b *barrierFound) kind() string { return b.Kind }
+
 func (b *barrierFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nparties\t%d\nwaiting\t%d\n", b.Name, b.Kind, b.Parties, b.Waiting)
 	if b.Inside > 0 {
@@ -82,6 +84,8 @@ func (h *hashRead) asGroup() *lockGroupFound {
 	return &lockGroupFound{h.name, "lock group", true, h.entries / 3, slices.Sorted(maps.Keys(owners)), h.left}
 }
 
+func (g *lockGroupFound) kind() string { return g.Kind }
+
 func (g *lockGroupFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nvalues\t%d\n", g.Name, g.Kind, g.Values)
 	for _, owner := range g.Owners {
@@ -112,6 +116,8 @@ func (h *hashRead) asRedissonLimiter() *logFound {
 		RemainingMS: h.left,
 	}
 }
+
+func (l *logFound) kind() string { return l.Kind }
 
 func (l *logFound) print(w io.Writer) {
 	each := ""

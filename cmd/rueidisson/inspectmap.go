@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -31,14 +32,6 @@ type mapFound struct {
 
 // ownerOfLock is a field of the hash of a lock, whose others are "mode".
 var ownerOfLock = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:`)
-
-// companion returns a key that belongs to the object of a name.
-func companion(name, suffix string) string {
-	if strings.Contains(name, "{") {
-		return name + ":" + suffix
-	}
-	return "{" + name + "}:" + suffix
-}
 
 // hashRead is what was read of a hash: no more than a few of its fields, since it
 // may have millions.
@@ -139,6 +132,8 @@ func ofLock(pairs []string) bool {
 	return false
 }
 
+func (m *mapFound) kind() string { return m.Kind }
+
 func (m *mapFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", m.Name, m.Kind, m.Entries)
 	if m.MaxSize > 0 {
@@ -161,4 +156,20 @@ func (m *mapFound) print(w io.Writer) {
 	}
 	printGuards(w, m.Guards)
 	fmt.Fprint(w, ended(m.RemainingMS))
+}
+
+// packed reports whether all values of a page of a hash have the header of a cache's: an
+// idle time in ms, and their length.
+func packed(page []string) bool {
+	const header = 16
+	for i := 1; i < len(page); i += 2 {
+		value := []byte(page[i])
+		if len(value) < header || binary.LittleEndian.Uint64(value[8:]) != uint64(len(value)-header) {
+			return false
+		}
+		if idle := math.Float64frombits(binary.LittleEndian.Uint64(value)); !(idle >= 0) || math.IsInf(idle, 1) {
+			return false
+		}
+	}
+	return len(page) > 0
 }

@@ -36,7 +36,7 @@ func shardsIn(text string) int {
 }
 
 func (l *look) sharded(ctx context.Context, n int) (finding, error) {
-	f := &shardedFound{Name: l.name, Kind: "sharded map", Shards: n}
+	f := &shardedFound{Name: l.name, Kind: kindSharded, Shards: n}
 	if l.brief {
 		return f, nil
 	}
@@ -53,6 +53,8 @@ func (l *look) sharded(ctx context.Context, n int) (finding, error) {
 	})
 	return f, err
 }
+
+func (s *shardedFound) kind() string { return s.Kind }
 
 func (s *shardedFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nshards\t%d\nentries\t%d\n%s", s.Name, s.Kind, s.Shards, s.Entries, ended(s.RemainingMS))
@@ -144,6 +146,8 @@ func (l *look) countValues(ctx context.Context, count string) (sum int64, err er
 		}
 	}
 }
+
+func (m *multimapFound) kind() string { return m.Kind }
 
 func (m *multimapFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nkeys\t%d\nvalues\t%d\n", m.Name, m.Kind, m.Keys, m.Values)

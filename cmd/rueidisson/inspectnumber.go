@@ -49,7 +49,7 @@ func (l *look) text(ctx context.Context) (finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &limiterFound{l.name, "rate limiter", false, newRateTold(setting{Rate: rateOf(r)}), r.Paused, max(left[0], -1), r}, nil
+		return &limiterFound{l.name, "rate limiter", false, newRateTold(rateOf(r).String(), rateOf(r)), r.Paused, max(left[0], -1), r}, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !whole.MatchString(text) {
@@ -86,9 +86,14 @@ type limiterFound struct {
 	rule *bucket.Rule
 }
 
+func (r *limiterFound) kind() string { return r.Kind }
+
 func (r *limiterFound) print(w io.Writer) {
-	fmt.Fprintf(w, "name\t%s\nkind\t%s\nrate\t%v%s\nsee\trueidisson limit show %s\n%s", r.Name, r.Kind, r.rule.Rate, suffixIf(r.Paused, ", paused"),
-		r.Name, ended(r.RemainingMS))
+	paused := ""
+	if r.Paused {
+		paused = ", paused"
+	}
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nrate\t%v%s\nsee\trueidisson limit show %s\n%s", r.Name, r.Kind, r.rule.Rate, paused, r.Name, ended(r.RemainingMS))
 }
 
 // kindOfNumber finds out the kind of a number from the other keys of the name.
@@ -111,7 +116,7 @@ func (l *look) kindOfNumber(ctx context.Context, n int64) (finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &numberFound{Name: l.name, Kind: "semaphore or latch", Count: n, RemainingMS: got[0]}
+	f := &numberFound{Name: l.name, Kind: ambiguousNumber, Count: n, RemainingMS: got[0]}
 	switch leases, ofLatch := got[1], got[2]+got[3]+got[4] > 0; {
 	case leases > 0:
 		return l.permits(ctx, f)
@@ -145,9 +150,13 @@ func (l *look) permits(ctx context.Context, of *numberFound) (*permitsFound, err
 	return f, err
 }
 
+func (n *numberFound) kind() string { return n.Kind }
+
 func (n *numberFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\ncount\t%d\n%s", n.Name, n.Kind, n.Count, ended(n.RemainingMS))
 }
+
+func (p *permitsFound) kind() string { return p.Kind }
 
 func (p *permitsFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\navailable\t%d\nheld\t%d\n%s", p.Name, p.Kind, p.Available, p.Permits, ended(p.RemainingMS))

@@ -14,7 +14,10 @@ import (
 )
 
 // finding describes an object that is no lock.
-type finding interface{ print(w io.Writer) }
+type finding interface {
+	print(w io.Writer)
+	kind() string // as inspect calls it
+}
 
 // look is a look at one name.
 type look struct {
@@ -24,12 +27,64 @@ type look struct {
 	brief bool // only the kind matters, and only what the name itself has
 }
 
+// Kinds of names that other commands ask for. A kind of lock is one of the locks' own words.
+const (
+	kindNone         = "none"    // there is no key
+	kindUnknown      = "unknown" // a key that no object has
+	kindLock         = "lock"    // of any kind
+	kindMap          = "map"
+	kindTTLMap       = "ttl map"
+	kindCache        = "cache"
+	kindSharded      = "sharded map"
+	kindListMultimap = "list multimap"
+	kindSetMultimap  = "set multimap"
+	kindBounded      = "bounded queue"
+	kindRing         = "ring buffer"
+	kindPriority     = "priority queue"
+	kindDelayed      = "delayed queue"
+)
+
+// seenObject is what a look has found.
+type seenObject struct {
+	kind   string // as inspect calls it
+	shards int    // of a sharded map
+	show   func() error
+}
+
+func seenOf(found finding) seenObject {
+	if found == nil {
+		return seenObject{kind: kindLock}
+	}
+	seen := seenObject{kind: found.kind()}
+	if sharded, is := found.(*shardedFound); is {
+		seen.shards = sharded.Shards
+	}
+	return seen
+}
+
+// see returns what a name is of.
+func (l *look) see(ctx context.Context) (seenObject, error) {
+	found, err := l.object(ctx)
+	if err != nil {
+		return seenObject{}, err
+	}
+	return seenOf(found), nil
+}
+
+// kind returns what a name is of, in the words of inspect.
+func (l *look) kind(ctx context.Context) (string, error) {
+	seen, err := l.see(ctx)
+	return seen.kind, err
+}
+
 // nobody is what a name without a key is of.
 var nobody finding = nothing{}
 
 type nothing struct{}
 
 func (nothing) print(io.Writer) {}
+
+func (nothing) kind() string { return kindNone }
 
 // readKey looks at a key of one type.
 type readKey func(l *look, ctx context.Context) (finding, error)
@@ -82,7 +137,7 @@ func (l *look) hash(ctx context.Context) (finding, error) {
 	case h.entries == 0:
 		return nobody, nil // it has gone meanwhile
 	case h.cache():
-		return l.asMap(ctx, h, "cache")
+		return l.asMap(ctx, h, kindCache)
 	}
 	if g := h.asGroup(); g != nil {
 		return g, nil
@@ -99,9 +154,9 @@ func (l *look) hash(ctx context.Context) (finding, error) {
 	if ofLock(h.page) {
 		return nil, nil
 	}
-	kind := "map"
+	kind := kindMap
 	if !l.brief && l.timed(ctx, h) {
-		kind = "ttl map"
+		kind = kindTTLMap
 	}
 	return l.asMap(ctx, h, kind)
 }
@@ -121,7 +176,7 @@ func (l *look) numbers(ctx context.Context, each ...rueidis.Completed) ([]int64,
 // otherFound describes a key of no known object.
 type otherFound struct {
 	Name        string           `json:"name"`
-	Kind        string           `json:"kind"` // unknown
+	Kind        string           `json:"kind"` // kindUnknown
 	Held        bool             `json:"held"` // never
 	Type        string           `json:"type"`
 	Size        int64            `json:"size"`
@@ -133,10 +188,10 @@ type otherFound struct {
 // other reads the type and the size of a key that belongs to no known object.
 func (l *look) other(ctx context.Context, is string) (finding, error) {
 	if l.brief {
-		return &otherFound{Name: l.name, Kind: "unknown", Type: is}, nil
+		return &otherFound{Name: l.name, Kind: kindUnknown, Type: is}, nil
 	}
 	b := l.redis.B()
-	f := &otherFound{Name: l.name, Kind: "unknown", Type: is, Unit: "bytes"}
+	f := &otherFound{Name: l.name, Kind: kindUnknown, Type: is, Unit: "bytes"}
 	size := b.MemoryUsage().Key(l.name).Build()
 	switch is {
 	case "string":
@@ -156,6 +211,8 @@ func (l *look) other(ctx context.Context, is string) (finding, error) {
 	f.Guards, err = l.guards(ctx)
 	return f, err
 }
+
+func (o *otherFound) kind() string { return o.Kind }
 
 func (o *otherFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\ntype\t%s\nsize\t%d %s\n", o.Name, o.Kind, o.Type, o.Size, o.Unit)

@@ -25,6 +25,8 @@ type queueFound struct {
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
+func (q *queueFound) kind() string { return q.Kind }
+
 func (q *queueFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", q.Name, q.Kind, q.Entries)
 	if q.Capacity > 0 {
@@ -79,7 +81,7 @@ func (l *look) list(ctx context.Context) (finding, error) {
 }
 
 func (l *look) sorted(ctx context.Context) (finding, error) {
-	return l.queue(ctx, "priority queue", l.redis.B().Zcard().Key(l.name).Build())
+	return l.queue(ctx, kindPriority, l.redis.B().Zcard().Key(l.name).Build())
 }
 
 // queue reads a queue. The command count returns the number of its elements.
@@ -93,7 +95,7 @@ func (l *look) queue(ctx context.Context, kind string, count rueidis.Completed) 
 
 // bounded reads a bounded queue: its list, and the number of free places, which is a key of its own.
 func (l *look) bounded(ctx context.Context) (finding, error) {
-	q, free, err := l.withNumber(ctx, "bounded queue", "redisson_bqs")
+	q, free, err := l.withNumber(ctx, kindBounded, "redisson_bqs")
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (l *look) bounded(ctx context.Context) (finding, error) {
 }
 
 func (l *look) ring(ctx context.Context) (finding, error) {
-	q, capacity, err := l.withNumber(ctx, "ring buffer", "redisson_rb")
+	q, capacity, err := l.withNumber(ctx, kindRing, "redisson_rb")
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func (l *look) withNumber(ctx context.Context, kind, prefix string) (q *queueFou
 
 // delayed counts what is not due in both formats: of one queue there is one.
 func (l *look) delayed(ctx context.Context) (finding, error) {
-	q, err := l.queue(ctx, "delayed queue", l.redis.B().Llen().Key(l.name).Build())
+	q, err := l.queue(ctx, kindDelayed, l.redis.B().Llen().Key(l.name).Build())
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,8 @@ func (l *look) reliable(ctx context.Context) (finding, error) {
 	})
 	return f, err
 }
+
+func (r *reliableFound) kind() string { return r.Kind }
 
 func (r *reliableFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nready\t%d\ndue\t%d\nbehind\t%d\nleased\t%d\ndead\t%d\n", r.Name, r.Kind, r.Ready, r.Due, r.Behind, r.Leased, r.Dead)
@@ -238,6 +242,8 @@ func (l *look) stream(ctx context.Context) (finding, error) {
 	}
 	return f, nil
 }
+
+func (s *streamFound) kind() string { return s.Kind }
 
 func (s *streamFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", s.Name, s.Kind, s.Entries)

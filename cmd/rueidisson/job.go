@@ -31,7 +31,12 @@ const jobExample = `  rueidisson job add mails '{"to":"ann"}' --as json --group 
   rueidisson job dead photos --json
   rueidisson job redrive photos`
 
-func (t *tool) jobCommand() *cobra.Command {
+// jobCommands returns the command of reliable queues.
+func jobCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{jobCommand(t)}
+}
+
+func jobCommand(t *tool) *cobra.Command {
 	j := &jobCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "job",

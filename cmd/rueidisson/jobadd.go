@@ -115,14 +115,14 @@ func (a *adding) add(ctx context.Context, q *jobs, bodies []string) error {
 
 // addAll adds jobs, and prints the ids of those that were.
 func (a *adding) addAll(ctx context.Context, q *jobs, bodies []string) error {
-	values := make([]jobBody, len(bodies))
+	all := make([]jobBody, len(bodies))
 	for i, body := range bodies {
 		var err error
-		if values[i].bytes, err = encoded(a.bodies, body, a.as); err != nil {
+		if all[i].bytes, err = encoded(a.bodies, body, a.as); err != nil {
 			return err
 		}
 	}
-	ids, err := q.AddAll(ctx, values, a.opts...)
+	ids, err := q.AddAll(ctx, all, a.opts...)
 	for _, id := range ids {
 		if id != 0 {
 			a.tellID(q.Name(), id)

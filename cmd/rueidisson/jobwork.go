@@ -119,10 +119,8 @@ func (j *jobCall) workCommand() *cobra.Command {
 		Short:                 "Run a command for each job",
 		Long:                  jobWorkLong,
 		Example:               jobWorkExample,
-		Args: func(cmd *cobra.Command, args []string) error {
-			held := job{}
-			err := held.takeArgs(cmd, args)
-			w.argv = held.argv
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			_, w.argv, err = splitArgs(cmd, args)
 			return err
 		},
 		RunE: w.checkAndWork,

@@ -35,7 +35,7 @@ const latchExample = `  rueidisson latch set ready 12
   rueidisson latch await ready --armed --wait 10m && ./start
   rueidisson latch info ready --json`
 
-func (t *tool) latchCommand() *cobra.Command {
+func latchCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "latch",
 		Short:   "Arm a countdown latch, count it down, wait for it",
@@ -44,14 +44,14 @@ func (t *tool) latchCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after latch") },
 	}
-	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand(), t.latchRemoveCommand(), t.objectListCommand(latchObjects))
+	cmd.AddCommand(latchSetCommand(t), latchDownCommand(t), latchAwaitCommand(t), latchInfoCommand(t), latchRemoveCommand(t), objectListCommand(t, latchObjects))
 	return cmd
 }
 
 // withLatch runs do on the latch.
-func (t *tool) withLatch(ctx context.Context, name string, do func(*latch.Latch) error) error {
+func withLatch(ctx context.Context, t *tool, name string, do func(*latch.Latch) error) error {
 	return t.withClient(func(c *rueidisson.Client) error {
-		if err := t.refuseOther(ctx, name, "semaphore", "permit semaphore"); err != nil {
+		if err := refuseOther(ctx, t, name, "semaphore", "permit semaphore"); err != nil {
 			return err
 		}
 		return do(c.Latch(name))
@@ -67,7 +67,7 @@ Exit codes:
   1    it is armed already; its count stays
   see "rueidisson latch --help" for the others`
 
-func (t *tool) latchSetCommand() *cobra.Command {
+func latchSetCommand(t *tool) *cobra.Command {
 	var n int64
 	var ttl time.Duration
 	cmd := &cobra.Command{
@@ -85,12 +85,12 @@ func (t *tool) latchSetCommand() *cobra.Command {
 		if cmd.Flags().Changed("ttl") {
 			opts = append(opts, latch.WithTTL(ttl))
 		}
-		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error { return t.armLatch(cmd.Context(), of, n, opts) })
+		return withLatch(cmd.Context(), t, args[0], func(of *latch.Latch) error { return armLatch(cmd.Context(), t, of, n, opts) })
 	}
 	return cmd
 }
 
-func (t *tool) armLatch(ctx context.Context, of *latch.Latch, n int64, opts []latch.SetOption) error {
+func armLatch(ctx context.Context, t *tool, of *latch.Latch, n int64, opts []latch.SetOption) error {
 	armed, err := of.TrySetCount(ctx, n, opts...)
 	if err == nil && !armed {
 		n, err = of.Count(ctx)
@@ -134,7 +134,7 @@ counts once for that party since the latch was armed, however often it is said.
 
 With --json: {"name", "count"}.`
 
-func (t *tool) latchDownCommand() *cobra.Command {
+func latchDownCommand(t *tool) *cobra.Command {
 	var n int64
 	var party string
 	cmd := &cobra.Command{
@@ -152,7 +152,7 @@ func (t *tool) latchDownCommand() *cobra.Command {
 		if once && n > 1 {
 			return usage("a party counts once, not %d times", n)
 		}
-		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) (err error) {
+		return withLatch(cmd.Context(), t, args[0], func(of *latch.Latch) (err error) {
 			left := int64(1)
 			switch {
 			case once:
@@ -165,7 +165,7 @@ func (t *tool) latchDownCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return t.tellCount(of.Name(), left)
+			return tellCount(t, of.Name(), left)
 		})
 	}
 	return cmd
@@ -193,7 +193,7 @@ type latchWait struct {
 	wait    time.Duration
 }
 
-func (t *tool) latchAwaitCommand() *cobra.Command {
+func latchAwaitCommand(t *tool) *cobra.Command {
 	var w latchWait
 	cmd := &cobra.Command{
 		Use:                   "await NAME [flags]",
@@ -211,8 +211,8 @@ func (t *tool) latchAwaitCommand() *cobra.Command {
 		if w.wait < 0 {
 			return usage("--wait %v is negative", w.wait)
 		}
-		return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error {
-			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return t.awaitLatch(ctx, of, w) })
+		return withLatch(cmd.Context(), t, args[0], func(of *latch.Latch) error {
+			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return awaitLatch(ctx, t, of, w) })
 		})
 	}
 	return cmd
@@ -225,7 +225,7 @@ var (
 	errNotArmed = errors.New("the latch was not armed")
 )
 
-func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, w latchWait) error {
+func awaitLatch(ctx context.Context, t *tool, of *latch.Latch, w latchWait) error {
 	look := latchLook{of: of}
 	var err error
 	if w.armed {
@@ -240,7 +240,7 @@ func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, w latchWait) err
 		case err != nil:
 			return err
 		case open && (armed || !w.armed):
-			return t.tellCount(of.Name(), 0)
+			return tellCount(t, of.Name(), 0)
 		case open:
 			return &ending{code: exitNotAcquired, err: errNotArmed}
 		}
@@ -283,7 +283,7 @@ func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, w latchWait) err
 	if err != nil {
 		return err
 	}
-	return t.tellCount(of.Name(), 0)
+	return tellCount(t, of.Name(), 0)
 }
 
 // latchLook looks at a latch.
@@ -301,6 +301,9 @@ func (l latchLook) state(ctx context.Context) (armed, open bool, err error) {
 	armed, err = l.redis.Do(ctx, l.redis.B().Exists().Key(prefixed("rueidisson_opened", l.of.Name())).Build()).AsBool()
 	return armed, true, err
 }
+
+// armedEvery is how often untilArmed looks whether the latch was armed.
+const armedEvery = time.Second
 
 // borneFor is how long untilArmed waits for a server that does not answer, as waits of the library do.
 const borneFor = 30 * time.Second
@@ -320,7 +323,7 @@ func (l latchLook) untilArmed(ctx context.Context) error {
 				}
 			})
 			select { // the connection was lost
-			case <-time.After(looksEvery):
+			case <-time.After(armedEvery):
 			case <-listening.Done():
 			}
 		}
@@ -342,7 +345,7 @@ func (l latchLook) untilArmed(ctx context.Context) error {
 		select {
 		case <-said: // 1: it was armed; 0: it has opened, so it was
 			return nil
-		case <-time.After(looksEvery):
+		case <-time.After(armedEvery):
 		case <-ctx.Done():
 		}
 	}
@@ -359,7 +362,7 @@ Exit codes:
   1    it was not armed
   see "rueidisson latch --help" for the others`
 
-func (t *tool) latchRemoveCommand() *cobra.Command {
+func latchRemoveCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm NAME",
 		Short:   "Remove the latch, which lets those pass who wait",
@@ -367,7 +370,7 @@ func (t *tool) latchRemoveCommand() *cobra.Command {
 		Example: "  rueidisson latch rm ready",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error { return t.tellRemoved(cmd.Context(), of) })
+			return withLatch(cmd.Context(), t, args[0], func(of *latch.Latch) error { return t.tellRemoved(cmd.Context(), of) })
 		},
 	}
 }
@@ -381,7 +384,7 @@ Exit codes:
   1    it is not armed
   see "rueidisson latch --help" for the others`
 
-func (t *tool) latchInfoCommand() *cobra.Command {
+func latchInfoCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show what is left to count down",
@@ -389,7 +392,7 @@ func (t *tool) latchInfoCommand() *cobra.Command {
 		Example: "  rueidisson latch info ready --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLatch(cmd.Context(), args[0], func(of *latch.Latch) error {
+			return withLatch(cmd.Context(), t, args[0], func(of *latch.Latch) error {
 				left, err := of.Count(cmd.Context())
 				if err == nil && left == 0 {
 					err = t.absent(absentTold{Name: args[0]}, nil)
@@ -397,15 +400,20 @@ func (t *tool) latchInfoCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return t.tellCount(args[0], left)
+				return tellCount(t, args[0], left)
 			})
 		},
 	}
 }
 
-func (t *tool) tellCount(name string, n int64) error {
+func tellCount(t *tool, name string, n int64) error {
 	return t.tellDone(struct {
 		Name  string `json:"name"`
 		Count int64  `json:"count"`
 	}{name, n}, "%d\n", n)
+}
+
+var latchObjects = objectKind{
+	noun: "latch", plural: "latches that are armed", example: "ready",
+	kinds: []string{"latch", ambiguousNumber}, is: "string", hint: hintNumbers,
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +45,19 @@ const limitExample = `  rueidisson limit set mails --rate 5/s --burst 10
 // limitSwitches are the flags of limit's commands that take no value.
 var limitSwitches = []string{"per-client", "reset", "if-absent", "up-to"}
 
-func (t *tool) limitCommand() *cobra.Command {
+// limitCommands returns the command of rate limits.
+func limitCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{limitCommand(t)}
+}
+
+// limitTool is the tool as the commands below limit use it.
+type limitTool struct {
+	*tool
+	redisson bool // the name is that of an RRateLimiter
+}
+
+func limitCommand(tool *tool) *cobra.Command {
+	t := &limitTool{tool: tool}
 	cmd := &cobra.Command{
 		Use:     "limit",
 		Short:   "Set rate limits, take from them and watch them",
@@ -66,76 +77,32 @@ func (t *tool) limitCommand() *cobra.Command {
 }
 
 // withLimiter runs do on a limiter of either kind.
-func (t *tool) withLimiter(name string, do func(l limiter) error) error {
+func (t *limitTool) withLimiter(name string, do func(l limiter) error) error {
 	return t.withClient(func(c *rueidisson.Client) error {
 		if t.redisson {
-			return do(redissonLog{c.RedissonRateLimiter(name)})
+			return t.hinted(do(redissonLog{c.RedissonRateLimiter(name)}))
 		}
-		return do(buckets{c.RateLimiter(name)})
+		return t.hinted(do(buckets{c.RateLimiter(name)}))
 	})
 }
 
-// withBuckets runs do where [tool.checkKind] has made sure of the kind.
-func (t *tool) withBuckets(name string, do func(l buckets) error) error {
-	return t.withClient(func(c *rueidisson.Client) error { return do(buckets{c.RateLimiter(name)}) })
+// withBuckets runs do where [limitTool.checkKind] has made sure of the kind.
+func (t *limitTool) withBuckets(name string, do func(l buckets) error) error {
+	return t.withClient(func(c *rueidisson.Client) error { return t.hinted(do(buckets{c.RateLimiter(name)})) })
 }
 
-// withClient runs do on a client of its own.
-func (t *tool) withClient(do func(c *rueidisson.Client) error) error {
-	c, err := t.connect()
-	if err != nil {
-		return err
-	}
-	err = do(c)
-	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	undone := c.Close(bounded) // it holds nothing; what it could not give back in time is forfeited
-	if errors.Is(err, rueidisson.ErrDeferred) {
-		err = t.atLast(err, undone)
-	}
-	return t.limitFailed(err)
-}
-
-// atLast returns the outcome of a command that was deferred. Its process ends, and the
-// client has tried once more as it closed.
-func (t *tool) atLast(err, undone error) error {
-	switch {
-	case undone == nil:
-		t.say("the server refused at first, and took it at last")
-		return nil
-	case errors.Is(undone, rueidisson.ErrOutcomeUnknown):
-		return fmt.Errorf("it may have been done: %w", undone)
-	}
-	return &ending{code: exitUnavailable, err: fmt.Errorf("not done; it may be called again: %w", errors.Join(withoutDeferred(err)...))}
-}
-
-// withoutDeferred returns what err wraps in addition to ErrDeferred, in whose place the
-// tool says what it is worth to its caller.
-func withoutDeferred(err error) (rest []error) {
-	var both interface{ Unwrap() []error }
-	if !errors.As(err, &both) {
-		return []error{err}
-	}
-	for _, part := range both.Unwrap() {
-		if part != rueidisson.ErrDeferred {
-			rest = append(rest, part)
-		}
-	}
-	return rest
-}
-
-// limitFailed does what failed does, and says what to do about it.
-func (t *tool) limitFailed(err error) error {
+// hinted adds to an error what to do about it.
+func (t *limitTool) hinted(err error) error {
 	var end *ending
 	switch {
-	case err == nil || errors.As(err, &end):
+	case errors.As(err, &end):
 		return err
 	case errors.Is(err, ratelimiter.ErrNoRate):
-		err = fmt.Errorf(`%w; see "rueidisson limit set --help"`, err)
+		return fmt.Errorf(`%w; see "rueidisson limit set --help"`, err)
 	case errors.Is(err, ratelimiter.ErrOtherAlgorithm) && !t.redisson:
-		err = fmt.Errorf("%w; for an RRateLimiter of Redisson's there is --redisson", err)
+		return fmt.Errorf("%w; for an RRateLimiter of Redisson's there is --redisson", err)
 	}
-	return failed(err)
+	return err
 }
 
 // bucketFlag is --key.
@@ -168,19 +135,6 @@ func shared(ctx context.Context, l limiter) error {
 	return err
 }
 
-// rateTold is a rate in JSON.
-type rateTold struct {
-	Text      string `json:"text"`
-	N         int64  `json:"n"`
-	PerNS     int64  `json:"per_ns"`
-	Burst     int64  `json:"burst"`
-	PerClient bool   `json:"per_client"`
-}
-
-func newRateTold(r setting) rateTold {
-	return rateTold{r.String(), r.N, int64(r.Per), r.Burst, r.Type == ratelimiter.PerClient}
-}
-
 // millis returns d in whole milliseconds, rounded up. A caller that waits that long waits long enough.
 func millis(d time.Duration) int64 {
 	ms := d.Milliseconds()
@@ -196,26 +150,4 @@ func toTheMilli(d time.Duration) string {
 		d += time.Millisecond - rest
 	}
 	return d.String()
-}
-
-// interruptible returns a context that a signal ends, too; see interruptedBy.
-func interruptible(ctx context.Context) (waiting context.Context, stop func()) {
-	waiting, interrupt := context.WithCancelCause(ctx)
-	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })
-	return waiting, func() {
-		relay.stop()
-		interrupt(nil)
-	}
-}
-
-// unlessInterrupted runs do under a context that a signal ends, too: then that
-// is how it ended.
-func unlessInterrupted(ctx context.Context, do func(ctx context.Context) error) error {
-	waiting, stop := interruptible(ctx)
-	defer stop()
-	err := do(waiting)
-	if sig, ok := interruptedBy(waiting); ok && err != nil {
-		return &ending{code: signalCode(sig), err: context.Cause(waiting)}
-	}
-	return err
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
-// limitCommands are all of them, with what else they need.
-var limitCommands = map[string]string{
+// limitWords are all of them, with what else they need.
+var limitWords = map[string]string{
 	"set": "--rate 5/s", "show": "", "take": "", "peek": "", "watch": "--for 1ms", "reset": "",
 	"block": "--for 1m", "pause": "", "resume": "", "rm": "",
 	"top": "",
@@ -52,7 +52,7 @@ func (o onLimits) says(args string) string {
 func TestHelpOfLimit(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"limit": {"limit", "--help"}, "limit-ls": {"limit", "ls", "--help"}}
-	for command := range limitCommands {
+	for command := range limitWords {
 		files["limit-"+command] = []string{"limit", command, "--help"}
 	}
 	for name, args := range files {
@@ -100,7 +100,7 @@ func TestLimitSetIfAbsentLeavesWhatIsThere(t *testing.T) {
 	const admitted = "\nat most 1 + 1 per 3s: 1 in any second, 2 in any 3s, 21 in any minute, 1,201 in any hour, 28,801 in any day\n"
 	assert.Equal(t, "mails: 1/3s burst 1"+admitted, o.says("set mails --rate 1/3s --if-absent"))
 	assert.Equal(t, "mails: 1/3s burst 1 was stored already"+admitted, o.says("set mails --rate 9/s --if-absent"))
-	var told ruleTold
+	var told ruleToldJSON
 	require.NoError(t, json.Unmarshal([]byte(o.says("set mails --rate 9/s --if-absent --json")), &told))
 	require.NotNil(t, told.Set)
 	assert.False(t, *told.Set)
@@ -175,7 +175,7 @@ func TestLimitTakeInJSON(t *testing.T) {
 // withoutWait is the object with its time, which nobody foresees, set to 0.
 func withoutWait(t *testing.T, text string) string {
 	t.Helper()
-	var told taken
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(text), &told))
 	assert.GreaterOrEqual(t, told.WaitedMS, int64(0))
 	told.WaitedMS = 0
@@ -255,7 +255,7 @@ func TestLimitRemove(t *testing.T) {
 
 func TestALimitWithoutARateIs78(t *testing.T) {
 	o := newLimits(t)
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		if command == "set" || command == "rm" {
 			continue
 		}
@@ -369,7 +369,7 @@ func TestFlagsOfLimitStandAnywhere(t *testing.T) {
 	for left, args := range []string{"--json limit take x 1 --wait 0", "limit --wait 1s take x --json", "--key take limit take x --json"} {
 		got := runHere(t, []string{envRedis + "=" + o.URL()}, strings.Fields(args)...)
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
-		var told taken
+		var told takenJSON
 		require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 		assert.EqualValues(t, []int64{4, 3, 4}[left], told.Remaining, args)
 	}
@@ -378,7 +378,7 @@ func TestFlagsOfLimitStandAnywhere(t *testing.T) {
 func TestALimitOnAServerThatIsNotThereIs69(t *testing.T) {
 	t.Parallel()
 	const nobody = "127.0.0.1:1"
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		got := runHere(t, []string{envRedis + "=redis://" + nobody}, strings.Fields("limit "+command+" x "+more)...)
 		assert.Equal(t, exitUnavailable, got.code, command)
 		assert.Contains(t, got.errors, nobody, command)
@@ -394,7 +394,7 @@ func TestALimitOnANameThatIsUsedIsAnErrorAtOnce(t *testing.T) {
 	hold, err := c.Lock(held).Lock(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, plain.Do(t.Context(), plain.B().Set().Key(text).Value("v").Build()).Error())
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		for _, name := range []string{held, text} {
 			got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, strings.Fields("limit "+command+" "+name+" "+more)...)
 			assert.Equal(t, exitUnavailable, got.code, command)

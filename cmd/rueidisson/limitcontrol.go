@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ their time. All buckets of NAME at once: "limit set --reset".
 
 With --json: {"name", "key", "reset"}.`
 
-func (t *tool) limitResetCommand() *cobra.Command {
+func (t *limitTool) limitResetCommand() *cobra.Command {
 	var bucket bucketFlag
 	cmd := &cobra.Command{
 		Use:   "reset NAME",
@@ -32,7 +31,7 @@ func (t *tool) limitResetCommand() *cobra.Command {
 	return cmd
 }
 
-func (t *tool) limitReset(ctx context.Context, l buckets, which *bucketFlag) error {
+func (t *limitTool) limitReset(ctx context.Context, l buckets, which *bucketFlag) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
@@ -54,16 +53,6 @@ func bucketName(l limiter, which *bucketFlag) string {
 	return l.Name() + " for " + which.key
 }
 
-// tellDone says what was done, in JSON or in words.
-func (t *tool) tellDone(report any, format string, args ...any) error {
-	if t.json {
-		t.sayJSON(t.stdout, report)
-		return nil
-	}
-	fmt.Fprintf(t.stdout, format, args...)
-	return nil
-}
-
 const limitBlockLong = `block grants nothing of a bucket for the time that --for says, whatever is there.
 It fills meanwhile. A second block replaces the first, and "limit reset" ends it.
 Waits that were granted before keep their time.
@@ -72,13 +61,13 @@ With --json: {"name", "key", "blocked_ms"}.`
 
 // blocking is what limit block was asked to do.
 type blocking struct {
-	*tool
+	*limitTool
 	bucket bucketFlag
 	d      time.Duration
 }
 
-func (t *tool) limitBlockCommand() *cobra.Command {
-	b := &blocking{tool: t}
+func (t *limitTool) limitBlockCommand() *cobra.Command {
+	b := &blocking{limitTool: t}
 	cmd := &cobra.Command{
 		Use:   "block NAME --for D",
 		Short: "Grant nothing of a bucket for some time",
@@ -118,7 +107,7 @@ Programs follow within a second.
 
 With --json: {"name", "paused"}.`
 
-func (t *tool) limitPauseCommand() *cobra.Command {
+func (t *limitTool) limitPauseCommand() *cobra.Command {
 	return t.pauseOrResume("pause", "Stop granting, for all keys", limitPauseLong, true)
 }
 
@@ -127,11 +116,11 @@ that is not paused.
 
 With --json: {"name", "paused"}.`
 
-func (t *tool) limitResumeCommand() *cobra.Command {
+func (t *limitTool) limitResumeCommand() *cobra.Command {
 	return t.pauseOrResume("resume", "End a pause", limitResumeLong, false)
 }
 
-func (t *tool) pauseOrResume(command, short, long string, paused bool) *cobra.Command {
+func (t *limitTool) pauseOrResume(command, short, long string, paused bool) *cobra.Command {
 	return &cobra.Command{
 		Use:     command + " NAME",
 		Short:   short,
@@ -144,7 +133,7 @@ func (t *tool) pauseOrResume(command, short, long string, paused bool) *cobra.Co
 	}
 }
 
-func (t *tool) setPaused(ctx context.Context, l buckets, paused bool) error {
+func (t *limitTool) setPaused(ctx context.Context, l buckets, paused bool) error {
 	do, word := l.Resume, "not paused"
 	if paused {
 		do, word = l.Pause, "paused"
@@ -167,7 +156,7 @@ Exit codes:
   1    no rate was set
   see "rueidisson limit --help" for the others`
 
-func (t *tool) limitRemoveCommand() *cobra.Command {
+func (t *limitTool) limitRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Forget the rate of a limiter",

@@ -133,7 +133,7 @@ var (
 )
 
 // checkKind refuses what Redisson's limiters do not have.
-func (t *tool) checkKind(cmd *cobra.Command, _ []string) error {
+func (t *limitTool) checkKind(cmd *cobra.Command, _ []string) error {
 	switch {
 	case t.flags.Changed("key"): // a command with buckets has a flag of that name
 		return usage("unknown flag: --key: %s has no buckets, and the key of a certificate is %s here", cmd.CommandPath(), envKey)

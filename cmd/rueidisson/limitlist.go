@@ -24,8 +24,8 @@ With --json an object in each line: {"name", "paused", "rate": {"text", "n",
 "per_ns", "burst", "per_client"}, "keep_alive_ms" (if the rate goes when nobody has
 used it for that time; to be listed is no use)}. The exit code is 0 also if there are none.`
 
-func (t *tool) limitListCommand() *cobra.Command {
-	s := &scanning{tool: t}
+func (t *limitTool) limitListCommand() *cobra.Command {
+	s := &scanning{tool: t.tool}
 	cmd := &cobra.Command{
 		Use:   "ls [PATTERN]",
 		Short: "Show the limiters whose rate is stored",
@@ -43,14 +43,15 @@ func (t *tool) limitListCommand() *cobra.Command {
 			if len(args) == 1 {
 				pattern = args[0]
 			}
-			return s.withRedis(func(*rueidisson.Client) error { return s.list(cmd.Context(), pattern) })
+			return s.withRedis(func(*rueidisson.Client) error { return listRates(cmd.Context(), s, pattern) })
 		},
 	}
 	s.add(cmd)
 	return cmd
 }
 
-func (s *scanning) list(ctx context.Context, pattern string) error {
+// listRates shows the rates that are stored.
+func listRates(ctx context.Context, s *scanning, pattern string) error {
 	rules := map[string]*bucket.Rule{}
 	err := s.each(ctx, pattern, func(_ int64, texts map[string]string) {
 		for name, text := range texts {
@@ -71,7 +72,7 @@ func (s *scanning) list(ctx context.Context, pattern string) error {
 				Paused bool     `json:"paused"`
 				Rate   rateTold `json:"rate"`
 				TTL    int64    `json:"keep_alive_ms,omitempty"`
-			}{name, r.Paused, newRateTold(setting{Rate: rateOf(r)}), millis(r.TTL)})
+			}{name, r.Paused, newRateTold(rateOf(r).String(), rateOf(r)), millis(r.TTL)})
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%v%s%s\n", printable(name), r.Rate, suffixIf(r.Paused, ", paused"),

@@ -21,7 +21,7 @@ With --json: {"name", "key", "allowed", "paused" (if it is), "limit" (the burst)
 stays that nobody uses, if it does not stay for ever)}. The exit code is 0 whether or not a request
 would be granted.`
 
-func (t *tool) limitPeekCommand() *cobra.Command {
+func (t *limitTool) limitPeekCommand() *cobra.Command {
 	var bucket bucketFlag
 	cmd := &cobra.Command{
 		Use:   "peek NAME",
@@ -40,7 +40,7 @@ func (t *tool) limitPeekCommand() *cobra.Command {
 	return cmd
 }
 
-func (t *tool) limitPeek(ctx context.Context, l limiter, which *bucketFlag) error {
+func (t *limitTool) limitPeek(ctx context.Context, l limiter, which *bucketFlag) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (t *tool) limitPeek(ctx context.Context, l limiter, which *bucketFlag) erro
 	return t.printPeek(l.Name(), which.key, d, stored.keepAlive)
 }
 
-func (t *tool) printPeek(name, key string, d ratelimiter.Decision, keepAlive time.Duration) error {
+func (t *limitTool) printPeek(name, key string, d ratelimiter.Decision, keepAlive time.Duration) error {
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "name\t%s\n", name)
 	if key != "" {
@@ -96,7 +96,7 @@ func full(d ratelimiter.Decision) string {
 }
 
 // setting returns the rate of a decision.
-func (t *tool) setting(r ratelimiter.Rate) setting { return setting{Rate: r, log: t.redisson} }
+func (t *limitTool) setting(r ratelimiter.Rate) setting { return setting{Rate: r, log: t.redisson} }
 
 // decided is a decision in JSON.
 type decided struct {
@@ -112,9 +112,9 @@ type decided struct {
 	KeepAliveMS  int64    `json:"keep_alive_ms,omitempty"`
 }
 
-func (t *tool) decided(name, key string, d ratelimiter.Decision) decided {
+func (t *limitTool) decided(name, key string, d ratelimiter.Decision) decided {
 	return decided{
 		Name: name, Key: key, Allowed: d.Allowed, Paused: d.Paused, Limit: d.Limit, Remaining: d.Remaining,
-		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(t.setting(d.Rate)),
+		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(t.setting(d.Rate).String(), d.Rate),
 	}
 }

@@ -76,9 +76,9 @@ func TestLimitOfRedissonInJSON(t *testing.T) {
 	assert.Contains(t, got.errors, "in each process by itself")
 
 	o.says("set x --redisson --rate 5/m")
-	var told taken
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(o.says("take x --redisson --json 2")), &told))
-	assert.Equal(t, rateTold{"5/m", 5, int64(time.Minute), 5, false}, told.Rate)
+	assert.Equal(t, rateToldJSON{"5/m", 5, int64(time.Minute), 5, false}, told.Rate)
 	assert.EqualValues(t, 3, told.Remaining)
 }
 
@@ -147,13 +147,13 @@ func TestOneKindOfLimitIsNotTakenForTheOther(t *testing.T) {
 	o := newLimits(t)
 	o.says("set bucket --rate 5/s")
 	o.says("set log --redisson --rate 5/s")
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		got := o.run(command + " log " + more)
 		assert.Equal(t, exitUnavailable, got.code, command)
 		assert.Contains(t, got.errors, "for an RRateLimiter of Redisson's there is --redisson", command)
 	}
-	for _, command := range ofRedisson {
-		got := o.run(command + " bucket --redisson " + limitCommands[command])
+	for _, command := range []string{"set", "show", "take", "peek", "watch", "delete"} {
+		got := o.run(command + " bucket --redisson " + limitWords[command])
 		assert.Equal(t, exitUnavailable, got.code, command)
 		assert.Contains(t, got.errors, ratelimiter.ErrOtherAlgorithm.Error(), command)
 		assert.NotContains(t, got.errors, "there is --redisson", command)

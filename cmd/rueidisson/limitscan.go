@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 // scanning looks through the keys of all masters, up to a bound.
@@ -29,10 +27,12 @@ const scanBatch = 1000
 // is read.
 const longestState = 512
 
+// add adds the flag of the bound.
 func (s *scanning) add(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&s.most, "scan", 1_000_000, "look at no more than about `N` keys of Redis")
 }
 
+// check checks the flag of the bound.
 func (s *scanning) check() error {
 	if s.most < 1 {
 		return usage("--scan %d: at least 1", s.most)
@@ -159,9 +159,4 @@ func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, t
 		texts[key] = text
 	}
 	return clock[0]*1_000_000 + clock[1], texts, nil
-}
-
-// rateOf returns the rate of a rule that is stored.
-func rateOf(r *bucket.Rule) ratelimiter.Rate {
-	return ratelimiter.Rate{N: r.N, Per: r.Per, Burst: r.Burst, Type: ratelimiter.RateType(r.Type)}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -100,36 +99,20 @@ func TestLimitTop(t *testing.T) {
 
 	got = o.run("top", name, "2", "--json")
 	require.Zero(t, got.code, got.errors)
-	var all []scarce
+	var all []scarceJSON
 	for dec := json.NewDecoder(strings.NewReader(got.out)); dec.More(); {
-		var one scarce
+		var one scarceJSON
 		require.NoError(t, dec.Decode(&one))
 		all = append(all, one)
 	}
 	require.Len(t, all, 2)
-	assert.Equal(t, scarce{Name: name, Key: "debt", Remaining: -3, Limit: 10}, all[0])
+	assert.Equal(t, scarceJSON{Name: name, Key: "debt", Remaining: -3, Limit: 10}, all[0])
 	assert.True(t, all[1].Hashed)
 
 	// A reset is seen, also in what is stored of before it.
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(10), ratelimiter.WithReset()))
 	got = o.run("top", name)
 	assert.Regexp(t, `^blocked  10 of 10 left, blocked for 59m[^ ]*\n$`, got.out, "a block stays")
-}
-
-// A full bucket is not shown, nor one that is left over.
-func TestLimitTopShowsWhatIsScarce(t *testing.T) {
-	t.Parallel()
-	r, err := bucket.Parse("tb1 5 3 2 1000000000 10 0 0 nonce")
-	require.NoError(t, err)
-	one, ok := scarceOf(r, "api", "api:{%7Bu%7D}", bucket.Pack(5, 1_000_000, 6, 0, 2_000_001), 2_000_000)
-	assert.True(t, ok)
-	assert.Equal(t, scarce{Name: "api", Key: "{u}", Remaining: 6, Limit: 10, BlockedMS: 1}, one)
-	lifted, err := bucket.Parse("tb1 5 3 9223372036854775807 0 9223372036854775807 0 0 nonce")
-	require.NoError(t, err)
-	for r, state := range map[*bucket.Rule]string{r: bucket.Pack(5, 1_000_000, 2, 0), lifted: bucket.Pack(4, 1_000_000, 9, 0)} {
-		_, ok := scarceOf(r, "api", "api:{u}", state, 2_000_000)
-		assert.False(t, ok, "%v", r.Rate)
-	}
 }
 
 func TestLimitListAndTopLookAtAllMasters(t *testing.T) {

@@ -43,7 +43,7 @@ The exit code is 0 whether or not --if-absent found one.`
 
 // rateSetting is what limit set was asked to do.
 type rateSetting struct {
-	*tool
+	*limitTool
 	rate      string
 	burst     int64
 	keepAlive time.Duration
@@ -53,8 +53,8 @@ type rateSetting struct {
 	ifAbsent  bool
 }
 
-func (t *tool) limitSetCommand() *cobra.Command {
-	s := &rateSetting{tool: t}
+func (t *limitTool) limitSetCommand() *cobra.Command {
+	s := &rateSetting{limitTool: t}
 	cmd := &cobra.Command{
 		Use:   "set NAME --rate N/D",
 		Short: "Store the rate of a limiter",
@@ -136,9 +136,9 @@ type ruleTold struct {
 
 // tellRate says what is stored, and whether it was set just now or is paused, if
 // that is the question.
-func (t *tool) tellRate(told ruleTold, r setting) {
+func (t *limitTool) tellRate(told ruleTold, r setting) {
 	if t.json {
-		told.Rate, told.KeepAliveMS, told.Admits = newRateTold(r), millis(r.keepAlive), admits(r)
+		told.Rate, told.KeepAliveMS, told.Admits = newRateTold(r.String(), r.Rate), millis(r.keepAlive), admits(r)
 		t.sayJSON(t.stdout, told)
 		return
 	}
@@ -157,7 +157,7 @@ paused. What is left of a bucket is shown by "limit peek".
 
 With --json: as that of "limit set", with "paused" (if it is) in place of "set".`
 
-func (t *tool) limitShowCommand() *cobra.Command {
+func (t *limitTool) limitShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show the rate of a limiter",
@@ -171,7 +171,7 @@ func (t *tool) limitShowCommand() *cobra.Command {
 	}
 }
 
-func (t *tool) limitShow(ctx context.Context, l limiter) error {
+func (t *limitTool) limitShow(ctx context.Context, l limiter) error {
 	r, err := l.rate(ctx)
 	if err != nil {
 		return err

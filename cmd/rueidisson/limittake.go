@@ -38,15 +38,15 @@ const limitTakeExample = `  rueidisson limit take mails && ./send-mail
 
 // taking is what limit take was asked to do.
 type taking struct {
-	*tool
+	*limitTool
 	bucket bucketFlag
 	wait   time.Duration
 	n      int64
 	upTo   bool
 }
 
-func (t *tool) limitTakeCommand() *cobra.Command {
-	k := &taking{tool: t}
+func (t *limitTool) limitTakeCommand() *cobra.Command {
+	k := &taking{limitTool: t}
 	cmd := &cobra.Command{
 		Use:                   "take NAME [N] [flags]",
 		DisableFlagsInUseLine: true,

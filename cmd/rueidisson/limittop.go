@@ -39,8 +39,8 @@ type topping struct {
 	n int
 }
 
-func (t *tool) limitTopCommand() *cobra.Command {
-	p := &topping{scanning: scanning{tool: t}}
+func (t *limitTool) limitTopCommand() *cobra.Command {
+	p := &topping{scanning: scanning{tool: t.tool}}
 	cmd := &cobra.Command{
 		Use:                   "top NAME [N] [flags]",
 		DisableFlagsInUseLine: true,
@@ -50,7 +50,9 @@ func (t *tool) limitTopCommand() *cobra.Command {
   rueidisson limit top mails 100 --json`,
 		Args: p.topArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withRedis(func(c *rueidisson.Client) error { return p.top(cmd.Context(), buckets{c.RateLimiter(args[0])}) })
+			return p.withRedis(func(c *rueidisson.Client) error {
+				return t.hinted(p.top(cmd.Context(), buckets{c.RateLimiter(args[0])}))
+			})
 		},
 	}
 	p.add(cmd)

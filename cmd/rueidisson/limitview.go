@@ -22,7 +22,7 @@ type view interface {
 func (w *watching) view(title string) view {
 	switch {
 	case w.json:
-		return jsonView{w.tool}
+		return jsonView{w.limitTool}
 	case onTerminal(w.stdout.to):
 		return barView{w.stdout.to.(*os.File), title}
 	}
@@ -30,7 +30,7 @@ func (w *watching) view(title string) view {
 }
 
 // jsonView is an object in each line.
-type jsonView struct{ *tool }
+type jsonView struct{ *limitTool }
 
 // seen is what limit watch tells.
 type seen struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,14 +21,14 @@ const limitWatchExample = `  rueidisson limit watch mails
 
 // watching is what limit watch was asked to do.
 type watching struct {
-	*tool
+	*limitTool
 	bucket   bucketFlag
 	interval time.Duration
 	length   time.Duration // 0: until it is interrupted
 }
 
-func (t *tool) limitWatchCommand() *cobra.Command {
-	w := &watching{tool: t}
+func (t *limitTool) limitWatchCommand() *cobra.Command {
+	w := &watching{limitTool: t}
 	cmd := &cobra.Command{
 		Use:     "watch NAME",
 		Short:   "Show what is left of a bucket, again and again",
@@ -56,17 +55,6 @@ func (w *watching) checkAndWatch(cmd *cobra.Command, args []string) error {
 		defer stop()
 		return unlessOver(waiting, w.watch(waiting, l))
 	})
-}
-
-// unlessOver returns err, unless it came of an end that was asked for.
-func unlessOver(waiting context.Context, err error) error {
-	switch sig, ok := interruptedBy(waiting); {
-	case ok && sig == os.Interrupt:
-		return nil
-	case ok:
-		return &ending{code: signalCode(sig), err: context.Cause(waiting)}
-	}
-	return err
 }
 
 func (w *watching) watch(ctx context.Context, l limiter) error {

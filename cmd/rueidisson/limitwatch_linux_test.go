@@ -39,7 +39,7 @@ func TestOnATerminalLimitWatchDrawsABar(t *testing.T) {
 	_, err := l.For("u").Take(t.Context(), 4)
 	require.NoError(t, err)
 	got := w.showOn(200, "limit", "watch", w.name, "--key", "u", "--for", "3s", "--interval", "20ms")
-	assert.True(t, strings.HasPrefix(got, redrawLine+w.name+" for u "+strings.Repeat("█", 6)+strings.Repeat("░", 24)+" 1 of 5 left, full in "), "%q", got)
+	assert.True(t, strings.HasPrefix(got, redrawn+w.name+" for u "+strings.Repeat("█", 6)+strings.Repeat("░", 24)+" 1 of 5 left, full in "), "%q", got)
 	assert.True(t, strings.HasSuffix(got, "s\r\n"), "the last line stays: %q", got)
 	assert.Equal(t, 1, strings.Count(got, "\n"), "%q", got)
 }
@@ -48,7 +48,7 @@ func TestOnANarrowTerminalLimitWatchStaysInItsLine(t *testing.T) {
 	w := newWorld(t)
 	w.limiter()
 	got := w.showOn(20, "limit", "watch", w.name, "--for", "2s", "--interval", "20ms")
-	for _, line := range strings.Split(strings.TrimSuffix(got, "\r\n"), redrawLine)[1:] {
+	for _, line := range strings.Split(strings.TrimSuffix(got, "\r\n"), redrawn)[1:] {
 		assert.Len(t, []rune(line), 19, "%q", line)
 	}
 }
@@ -66,3 +66,6 @@ func TestOnATerminalCtrlCEndsLimitWatch(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, p.code())
 }
+
+// redrawn begins each look on a terminal: the line is drawn over.
+const redrawn = "\r\x1b[K"

@@ -109,13 +109,13 @@ func TestLimitWatchEndsWhenItsTimeIsOver(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
 	assert.GreaterOrEqual(t, len(lines), 1)
 	for _, line := range lines {
-		var told seen
+		var told seenJSON
 		require.NoError(t, json.Unmarshal([]byte(line), &told))
 		assert.False(t, told.Time.Before(before), "the times do not go back")
 		before = told.Time
-		assert.Equal(t, (&tool{}).decided(w.name, "", ratelimiter.Decision{
-			Allowed: true, Limit: 5, Remaining: 5, Rate: ratelimiter.PerHour(5),
-		}), told.decided)
+		assert.Equal(t, decidedJSON{
+			Name: w.name, Allowed: true, Limit: 5, Remaining: 5, Rate: rateToldJSON{Text: "5/h burst 5", N: 5, PerNS: int64(time.Hour), Burst: 5},
+		}, told.decidedJSON)
 	}
 }
 

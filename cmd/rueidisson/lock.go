@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/lock"
@@ -75,34 +74,26 @@ const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
   rueidisson lock orders --fenced -- sh -c 'psql -v fence=$RUEIDISSON_FENCE -f bill.sql'
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
 
-// what CMD may run under
+// lockCommands returns the commands of locks and elections.
+func lockCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{lockCommand(t), electCommand(t), observeCommand(t), electionCommand(t), forceUnlockCommand(t)}
+}
+
+// What CMD may run under.
 const (
 	nounLock     = "lock"
 	nounElection = "election"
 )
 
-// job is what lock was asked to do, or elect.
-type job struct {
-	*tool
-	noun           string
-	take           func(ctx context.Context, c *rueidisson.Client) (holding, error)
-	name           string
-	argv           []string
-	try            bool // --wait was given
-	wait           time.Duration
-	lease          time.Duration // 0: renewed
-	label          string        // of a permit
-	watchdog       time.Duration // 0: the library's default
-	grace          time.Duration
-	embedded       bool
-	exportPassword bool
-	conflict       int // the exit code when it was not acquired
-	export         bool
-	kind           lockFlag // which lock of the name
+// locking is what lock was asked to do.
+type locking struct {
+	*command
+	export bool
+	kind   lockFlag // which lock of the name
 }
 
-func (t *tool) lockCommand() *cobra.Command {
-	j := &job{tool: t, noun: nounLock}
+func lockCommand(t *tool) *cobra.Command {
+	j := &locking{command: &command{tool: t, noun: nounLock}}
 	j.take = j.lock
 	cmd := &cobra.Command{
 		Use:                   "lock NAME [flags] -- CMD [ARG]...",
@@ -111,36 +102,21 @@ func (t *tool) lockCommand() *cobra.Command {
 		Long:                  lockLong,
 		Example:               lockExample,
 		Args:                  j.takeArgs,
-		RunE:                  j.checkAndRun,
+		RunE:                  j.chooseAndRun,
 	}
 	f := cmd.Flags()
 	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until it is free)")
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed holder keeps the lock")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the lock is lost, wait for `D` between SIGTERM and SIGKILL")
-	j.addCommonFlags(f)
+	j.addCommandFlags(f)
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
 	addLockFlags(f)
 	f.BoolVar(&j.export, "export", false, "let CMD join the hold: sets RUEIDISSON_TOKEN")
 	return cmd
 }
 
-// takeArgs splits the arguments at the dashes. They are required, since flags of
-// CMD would be taken for ours without them.
-func (j *job) takeArgs(cmd *cobra.Command, args []string) error {
-	switch dash := cmd.ArgsLenAtDash(); {
-	case dash < 0:
-		return usage("-- is needed between NAME and CMD")
-	case dash != 1:
-		return usage("one NAME is needed before --, not %d", dash)
-	case len(args) < 2 || args[1] == "":
-		return usage("a CMD is needed after --")
-	}
-	j.name, j.argv = args[0], args[1:]
-	return nil
-}
-
-func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
+func (j *locking) chooseAndRun(cmd *cobra.Command, _ []string) error {
 	f := cmd.Flags()
 	given := func(name string) bool { is, _ := f.GetBool(name); return is }
 	var err error
@@ -151,55 +127,43 @@ func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	case j.export && !j.kind.export:
 		return usage("--export and --%s exclude each other: nobody can take part in such a hold", j.kind.name)
 	}
-	return j.checkRest(cmd.Context(), f)
-}
-
-// addCommonFlags adds the flags of all who run one CMD. flock(1) has -E under the same name.
-func (j *job) addCommonFlags(f *pflag.FlagSet) {
-	addExportFlag(f, &j.exportPassword)
-	f.IntVarP(&j.conflict, "conflict-exit-code", "E", exitNotAcquired, "end with `CODE` when --wait is over")
-}
-
-// checkRest checks the flags that lock and elect have in common, and goes on.
-func (j *job) checkRest(ctx context.Context, f *pflag.FlagSet) error {
-	j.try = f.Changed("wait")
-	switch {
-	case j.wait < 0:
-		return usage("--wait %v is negative", j.wait)
-	case f.Changed("lease") && j.lease <= 0:
-		return usage("--lease %v is not positive", j.lease)
-	case j.conflict < 0 || j.conflict > mostCode:
-		return usage("-E %d is not between 0 and %d", j.conflict, mostCode)
-	case j.grace < 0:
-		return usage("--grace %v is negative", j.grace)
-	case j.embedded && f.Changed("redis"):
-		return usage("--embedded and --redis exclude each other")
-	case j.embedded && j.exportPassword:
-		return usage("--embedded and --export-password exclude each other: that server has no password")
-	}
-	if _, err := j.envOfCMD(nil, j.exportPassword); err != nil {
-		return err
-	}
-	return j.run(ctx)
+	return j.checkAndRun(cmd.Context(), f)
 }
 
 // lock takes the lock that is meant.
-func (j *job) lock(ctx context.Context, c *rueidisson.Client) (holding, error) {
+func (j *locking) lock(ctx context.Context, c *rueidisson.Client) (holding, error) {
 	var lease []lock.LockOption
 	if j.lease > 0 {
 		lease = append(lease, lock.WithLease(j.lease))
 	}
 	l := j.kind.of(c, j.name)
 	if !j.try {
-		return l.Lock(ctx, lease...)
+		hold, err := l.Lock(ctx, lease...)
+		return lockHeld{hold, j}, err
 	}
 	opts := []lock.TryOption{lock.WithWait(j.wait)}
 	for _, o := range lease {
 		opts = append(opts, o)
 	}
-	return l.TryLock(ctx, opts...)
+	hold, err := l.TryLock(ctx, opts...)
+	return lockHeld{hold, j}, err
 }
 
-func (j *job) options() []rueidisson.Option {
-	return []rueidisson.Option{rueidisson.WithWatchdogTimeout(j.watchdog)}
+// lockHeld is a hold of a lock as what CMD runs under.
+type lockHeld struct {
+	*lock.Hold
+	by *locking
+}
+
+// Env returns the name of the lock, and with --export the token by which CMD can join the hold.
+func (h lockHeld) Env(ctx context.Context) ([]string, error) {
+	env := []string{envLock + "=" + h.by.name}
+	if !h.by.export {
+		return env, nil
+	}
+	token, err := h.Token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(env, envToken+"="+token.String()), nil
 }

@@ -104,24 +104,6 @@ func TestInspectShowsAnElection(t *testing.T) {
 	require.NoError(t, term.Resign(t.Context()))
 }
 
-func TestWhatLockIsMeantIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	of := func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) }
-	among := []lockFlag{{name: "fair", of: of}, {name: "read", of: of}, {name: "write", of: of}}
-	choose := func(given ...string) (lockFlag, error) {
-		return chosen(among, func(name string) bool { return strings.Contains(strings.Join(given, " "), name) })
-	}
-	kind, err := choose()
-	require.NoError(t, err)
-	assert.Empty(t, kind.name)
-	assert.True(t, kind.export)
-	kind, err = choose("read")
-	require.NoError(t, err)
-	assert.Equal(t, "read", kind.name)
-	_, err = choose("write", "fair")
-	assert.ErrorContains(t, err, "--fair and --write exclude each other")
-}
-
 // A side of a read-write lock is taken by name, and nothing else is.
 func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 	t.Parallel()

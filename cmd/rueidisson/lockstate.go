@@ -68,7 +68,7 @@ func (s *state) nothing() bool {
 }
 
 // withState runs do on a client of its own and on what Redis has under name.
-func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson.Client, s *state) error) error {
+func withState(ctx context.Context, t *tool, name string, do func(c *rueidisson.Client, s *state) error) error {
 	c, err := t.connect()
 	if err != nil {
 		return err
@@ -84,14 +84,6 @@ func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson
 		return failed(fmt.Errorf("inspect %q: %w", name, err))
 	}
 	return do(c, s)
-}
-
-// prefixed returns the key that an object of that name has under a prefix.
-func prefixed(prefix, name string) string {
-	if strings.Contains(name, "{") {
-		return prefix + ":" + name
-	}
-	return prefix + ":{" + name + "}"
 }
 
 // readState asks for all of it in one exchange.

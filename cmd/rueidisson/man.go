@@ -16,7 +16,8 @@ const manLong = `man prints the manual page of a command, or of rueidisson witho
 With --dir DIR it writes the pages of all commands into DIR, one a file: those are found
 by man if DIR is the man1 of a folder of MANPATH.`
 
-func (t *tool) manCommand() *cobra.Command {
+// manCommand writes the pages of the commands of a tree. Each page needs a tree of its own, which is rewritten for it.
+func manCommand(t *tool, tree func() *cobra.Command, version string) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:                   "man [COMMAND]... [flags]",
@@ -30,14 +31,13 @@ func (t *tool) manCommand() *cobra.Command {
 				return usage("--dir writes all pages: no COMMAND is needed")
 			}
 			if dir != "" {
-				return eachManual((&tool{}).rootCommand(), func(of *cobra.Command) error { return writeManual(of, dir) })
+				return eachManual(tree(), func(of *cobra.Command) error { return writeManual(of, version, dir) })
 			}
-			// A tree of its own, which is rewritten for the page.
-			of, rest, err := (&tool{}).rootCommand().Find(args)
+			of, rest, err := tree().Find(args)
 			if err != nil || len(rest) > 0 {
 				return usage("there is no command %q", strings.Join(args, " "))
 			}
-			return manual(of, t.stdout)
+			return manual(of, version, t.stdout)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into `DIR`")
@@ -60,12 +60,12 @@ func eachManual(cmd *cobra.Command, do func(*cobra.Command) error) error {
 	return nil
 }
 
-func writeManual(of *cobra.Command, dir string) error {
+func writeManual(of *cobra.Command, version, dir string) error {
 	f, err := os.Create(filepath.Join(dir, strings.ReplaceAll(of.CommandPath(), " ", "-")+".1"))
 	if err != nil {
 		return usage("--dir: %w", err)
 	}
-	err = manual(of, f)
+	err = manual(of, version, f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -73,12 +73,12 @@ func writeManual(of *cobra.Command, dir string) error {
 }
 
 // manual writes the page of a command. It rewrites the texts of the command.
-func manual(of *cobra.Command, to io.Writer) error {
+func manual(of *cobra.Command, version string, to io.Writer) error {
 	of.DisableAutoGenTag = true
 	of.Long = markdown(of.Long)
 	return doc.GenMan(of, &doc.GenManHeader{
 		Title: strings.ToUpper(strings.ReplaceAll(of.CommandPath(), " ", "-")), Section: "1",
-		Source: "rueidisson " + version(), Manual: "rueidisson",
+		Source: "rueidisson " + version, Manual: "rueidisson",
 	}, to)
 }
 

@@ -41,7 +41,7 @@ func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	require.Equal(t, said{}, runHere(t, nil, "man", "--dir", dir))
 	var want []string
-	require.NoError(t, eachManual((&tool{}).rootCommand(), func(cmd *cobra.Command) error {
+	require.NoError(t, eachManual(commandTree(), func(cmd *cobra.Command) error {
 		want = append(want, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
 		return nil
 	}))

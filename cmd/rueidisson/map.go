@@ -38,7 +38,12 @@ const mapExample = `  rueidisson map put prices apple 120 --as int
   rueidisson map ls prices --match 'a*' --json
   rueidisson map get orders 42 --codec 'text,jackson:com.acme.Order'`
 
-func (t *tool) mapCommand() *cobra.Command {
+// mapCommands returns the commands of maps and multimaps.
+func mapCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{mapCommand(t), multimapCommand(t)}
+}
+
+func mapCommand(t *tool) *cobra.Command {
 	m := &mapCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "map",
@@ -145,16 +150,6 @@ func (m *mapCall) getCommand() *cobra.Command {
 	}
 	m.forceFlag(cmd)
 	return cmd
-}
-
-// exactly is for commands with a fixed number of arguments.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage("%s needed, not %d arguments", what, len(args))
-		}
-		return nil
-	}
 }
 
 var errNoEntry = &ending{code: exitRefused}
@@ -457,13 +452,4 @@ type shownEntry struct {
 	Base64    bool   `json:"base64,omitempty"`
 	TTL       *int64 `json:"ttl_ms,omitempty"`
 	Idle      *int64 `json:"idle_ms,omitempty"`
-}
-
-// milliseconds returns a time that is left; -1: it has no end.
-func milliseconds(d time.Duration) *int64 {
-	ms := int64(-1)
-	if d >= 0 {
-		ms = d.Milliseconds()
-	}
-	return &ms
 }

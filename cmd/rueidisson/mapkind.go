@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/spf13/cobra"
 
@@ -29,41 +26,27 @@ func (m *mapCall) checkKind(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	defer redis.Close()
-	of, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).object(ctx)
-	if _, unknown := of.(*otherFound); err != nil || of == nobody || unknown {
+	kind, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).kind(ctx)
+	if err != nil {
 		return nil
 	}
-	if _, sharded := of.(*shardedFound); sharded && m.sharded {
+	hint := `"rueidisson inspect" shows it`
+	switch kind {
+	case kindNone, kindUnknown:
 		return nil
-	}
-	is, hint := "a "+cmp.Or(kindOf(of), "lock"), `"rueidisson inspect" shows it`
-	switch f := of.(type) {
-	case *shardedFound:
-		hint = "give --sharded"
-	case *mapFound:
-		if (f.Kind == "cache") == m.cache && !m.sharded {
+	case kindSharded:
+		if m.sharded {
 			return nil
 		}
-		hint = map[bool]string{true: "give --cache", false: "leave --cache out"}[f.Kind == "cache"]
+		hint = "give --sharded"
+	case kindMap, kindTTLMap, kindCache:
+		if (kind == kindCache) == m.cache && !m.sharded {
+			return nil
+		}
+		hint = map[bool]string{true: "give --cache", false: "leave --cache out"}[kind == kindCache]
 		if m.sharded {
 			hint = "leave --sharded out"
 		}
 	}
-	return failed(fmt.Errorf("map %q: %w: it is %s: %s, or give --force", name, rmap.ErrWrongKind, is, hint))
-}
-
-// packed reports whether all values of a page of a hash have the header of a cache's: an
-// idle time in ms, and their length.
-func packed(page []string) bool {
-	const header = 16
-	for i := 1; i < len(page); i += 2 {
-		value := []byte(page[i])
-		if len(value) < header || binary.LittleEndian.Uint64(value[8:]) != uint64(len(value)-header) {
-			return false
-		}
-		if idle := math.Float64frombits(binary.LittleEndian.Uint64(value)); !(idle >= 0) || math.IsInf(idle, 1) {
-			return false
-		}
-	}
-	return len(page) > 0
+	return failed(fmt.Errorf("map %q: %w: it is a %s: %s, or give --force", name, rmap.ErrWrongKind, kind, hint))
 }

@@ -19,15 +19,15 @@ func (m *mapCall) shardsOf(ctx context.Context, name string) (int, error) {
 		return 0, failed(err)
 	}
 	defer redis.Close()
-	found, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).object(ctx)
-	switch f, is := found.(*shardedFound); {
+	seen, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).see(ctx)
+	switch is := seen.kind == kindSharded; {
 	case err != nil:
 		return 0, failed(fmt.Errorf("map %q: %w", name, err))
-	case is && m.shards > 0 && m.shards != f.Shards:
-		return 0, usage("--shards %d: the map %q has %d hashes, and keeps them", m.shards, name, f.Shards)
+	case is && m.shards > 0 && m.shards != seen.shards:
+		return 0, usage("--shards %d: the map %q has %d hashes, and keeps them", m.shards, name, seen.shards)
 	case is:
-		return f.Shards, nil
-	case found != nobody: // with --force, too: nothing else has hashes to look for
+		return seen.shards, nil
+	case seen.kind != kindNone: // with --force, too: nothing else has hashes to look for
 		return 0, failed(fmt.Errorf("map %q: %w: it is no sharded map", name, rmap.ErrWrongKind))
 	case m.makes && m.shards == 0:
 		return 0, usage("there is no sharded map %q: --shards N makes one", name)
@@ -37,13 +37,13 @@ func (m *mapCall) shardsOf(ctx context.Context, name string) (int, error) {
 
 // removeWhole removes a map. Flags that say its kind have to be right.
 func (m *mapCall) removeWhole(ctx context.Context, name string) error {
-	seen, err := m.findObject(ctx, mapObjects, name)
+	seen, err := findObject(ctx, m.tool, mapObjects, name)
 	if err != nil {
 		return err
 	}
-	given := map[string]bool{"cache": m.cache, "ttl map": m.native, "sharded map": m.sharded}
+	given := map[string]bool{kindCache: m.cache, kindTTLMap: m.native, kindSharded: m.sharded}
 	for kind, is := range given {
-		asked := kind == seen.kind || kind == "ttl map" && seen.kind == "map" // no entry has a time to live
+		asked := kind == seen.kind || kind == kindTTLMap && seen.kind == kindMap // no entry has a time to live
 		if is && !asked && !m.force {
 			return failed(fmt.Errorf("map %q: %w: it is a %s: leave the flag of its kind out", name, rmap.ErrWrongKind, seen.kind))
 		}
@@ -53,7 +53,7 @@ func (m *mapCall) removeWhole(ctx context.Context, name string) error {
 
 // infoCommand shows the state of a map of any kind.
 func (m *mapCall) infoCommand() *cobra.Command {
-	cmd := m.objectInfoCommand(mapObjects)
+	cmd := objectInfoCommand(m.tool, mapObjects)
 	cmd.Long += `
 
 Of near caches the server knows those that are announced: "announced caches" are the
@@ -69,6 +69,25 @@ func (m *mapCall) listSharded(ctx context.Context, s *scanning, pattern string) 
 		return usage("--cache, --native and --sharded exclude each other")
 	}
 	return unlessInterrupted(ctx, func(ctx context.Context) error {
-		return s.withRedis(func(*rueidisson.Client) error { return s.listObjects(ctx, shardedObjects, cmp.Or(pattern, "*")) })
+		return s.withRedis(func(*rueidisson.Client) error { return listObjects(ctx, s, shardedObjects, cmp.Or(pattern, "*")) })
 	})
 }
+
+// mapHandle returns what removes a map that a look has found.
+func mapHandle(c *rueidisson.Client, name string, seen seenObject) removable {
+	switch seen.kind {
+	case kindSharded:
+		return rmap.NewSharded[string, string](c, name, seen.shards)
+	case kindCache:
+		return rmap.NewCache[string, string](c, name)
+	}
+	return rmap.New[string, string](c, name)
+}
+
+var (
+	mapObjects = objectKind{
+		noun: "map", plural: "maps", example: "prices",
+		kinds: []string{kindMap, kindTTLMap, kindCache, kindSharded}, is: "hash",
+	}
+	shardedObjects = objectKind{noun: "map", plural: "sharded maps", example: "prices", kinds: []string{kindSharded}, is: "string"}
+)

@@ -11,11 +11,6 @@ import (
 	"github.com/rueidisson/rueidisson/multimap"
 )
 
-const (
-	listMultimap = "list multimap"
-	setMultimap  = "set multimap"
-)
-
 const multimapLong = `multimap works with the multimaps of lists and of sets that a fleet shares, Java too
 (RListMultimap, RSetMultimap): a key has any number of values.
 
@@ -44,7 +39,7 @@ type multimapCall struct {
 	set          bool
 }
 
-func (t *tool) multimapCommand() *cobra.Command {
+func multimapCommand(t *tool) *cobra.Command {
 	m := &multimapCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "multimap",
@@ -54,13 +49,13 @@ func (t *tool) multimapCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after multimap") },
 	}
-	cmd.AddCommand(m.getCommand(), m.putCommand(), t.objectListCommand(multimapObjects), t.objectInfoCommand(multimapObjects),
-		t.objectRemoveCommand(multimapObjects, multimapHandle))
+	cmd.AddCommand(m.getCommand(), m.putCommand(), objectListCommand(t, multimapObjects), objectInfoCommand(t, multimapObjects),
+		objectRemoveCommand(t, multimapObjects, multimapHandle))
 	return cmd
 }
 
-// values are what the kinds of multimap have in common, in bytes.
-type values interface {
+// getter is what the kinds of multimap have in common, in bytes.
+type getter interface {
 	Get(ctx context.Context, key string) ([]string, error)
 }
 
@@ -73,11 +68,11 @@ func (m *multimapCall) with(ctx context.Context, name string, do func(c *rueidis
 	if err != nil {
 		return err
 	}
-	if m.set && kind == listMultimap {
+	if m.set && kind == kindListMultimap {
 		return &ending{code: exitUnavailable, err: fmt.Errorf("multimap %q: %w: it has lists: leave --set out", name, multimap.ErrWrongKind)}
 	}
 	return m.withClient(func(c *rueidisson.Client) error {
-		return do(c, m.set || kind == setMultimap, multimap.WithCodecs(codec.Bytes, codec.Bytes))
+		return do(c, m.set || kind == kindSetMultimap, multimap.WithCodecs(codec.Bytes, codec.Bytes))
 	})
 }
 
@@ -88,11 +83,14 @@ func (m *multimapCall) kindOf(ctx context.Context, name string) (string, error) 
 		return "", failed(err)
 	}
 	defer redis.Close()
-	found, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).object(ctx)
-	switch kind := kindOf(found); {
-	case err != nil:
+	kind, err := (&look{tool: m.tool, redis: redis, name: name, brief: true}).kind(ctx)
+	if err != nil {
 		return "", failed(fmt.Errorf("multimap %q: %w", name, err))
-	case found == nobody || kind == listMultimap || kind == setMultimap:
+	}
+	switch kind {
+	case kindNone:
+		return "", nil
+	case kindListMultimap, kindSetMultimap:
 		return kind, nil
 	}
 	return "", &ending{code: exitUnavailable, err: fmt.Errorf(`multimap %q: %w; see "rueidisson inspect %s"`, name, multimap.ErrWrongKind, name)}
@@ -124,7 +122,7 @@ func (m *multimapCall) getCommand() *cobra.Command {
 		Args:    exactly(2, "NAME and KEY are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd.Context(), args[0], func(c *rueidisson.Client, set bool, as multimap.Option) error {
-				var of values = multimap.NewList[string, string](c, args[0], as)
+				var of getter = multimap.NewList[string, string](c, args[0], as)
 				if set {
 					of = multimap.NewSet[string, string](c, args[0], as)
 				}
@@ -136,7 +134,7 @@ func (m *multimapCall) getCommand() *cobra.Command {
 	return cmd
 }
 
-func (m *multimapCall) get(ctx context.Context, of values, name, arg string) error {
+func (m *multimapCall) get(ctx context.Context, of getter, name, arg string) error {
 	key, err := m.key(arg)
 	if err != nil {
 		return err
@@ -230,14 +228,14 @@ func (m *multimapCall) put(ctx context.Context, add func(context.Context, string
 	}
 	var added int64
 	put := func(arguments []string) error {
-		values := make([]string, len(arguments))
+		texts := make([]string, len(arguments))
 		for i, arg := range arguments {
 			var err error
-			if values[i], err = encoded(m.values, arg, as); err != nil {
+			if texts[i], err = encoded(m.values, arg, as); err != nil {
 				return err
 			}
 		}
-		n, err := add(ctx, key, values)
+		n, err := add(ctx, key, texts)
 		added += n
 		return err
 	}
@@ -254,4 +252,16 @@ func (m *multimapCall) put(ctx context.Context, add func(context.Context, string
 		Key   string `json:"key"`
 		Added int64  `json:"added"`
 	}{args[0], args[1], added}, "%d\n", added)
+}
+
+func multimapHandle(c *rueidisson.Client, name string, seen seenObject) removable {
+	if seen.kind == kindSetMultimap {
+		return multimap.NewSet[string, string](c, name)
+	}
+	return multimap.NewList[string, string](c, name)
+}
+
+var multimapObjects = objectKind{
+	noun: "multimap", plural: "multimaps", example: "tags",
+	kinds: []string{kindListMultimap, kindSetMultimap}, is: "hash",
 }

@@ -12,24 +12,24 @@ import (
 // which this library writes.
 
 // refuseOther returns an error if the other keys of NAME say that it is one of some kinds.
-func (t *tool) refuseOther(ctx context.Context, name string, others ...string) error {
+func refuseOther(ctx context.Context, t *tool, name string, others ...string) error {
 	redis, err := t.dial()
 	if err != nil {
 		return err
 	}
 	defer redis.Close()
-	found, err := (&look{tool: t, redis: redis, name: name, brief: true}).object(ctx)
+	kind, err := (&look{tool: t, redis: redis, name: name, brief: true}).kind(ctx)
 	if err != nil {
 		return nil // the command says why
 	}
-	if kind := kindOf(found); slices.Contains(others, kind) {
+	if slices.Contains(others, kind) {
 		return failed(fmt.Errorf(`%q: %w: it is a %s; see "rueidisson inspect %s"`, name, rueidisson.ErrWrongKind, kind, name))
 	}
 	return nil
 }
 
 // absentUnless returns the ending for an object of a name that is not there, nil if one of its keys is.
-func (t *tool) absentUnless(ctx context.Context, name string, keys ...string) error {
+func absentUnless(ctx context.Context, t *tool, name string, keys ...string) error {
 	redis, err := t.dial()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (t *tool) absentUnless(ctx context.Context, name string, keys ...string) er
 }
 
 // tellUnset says on standard error that a wait for permits is one for somebody to set them, if none are set.
-func (t *tool) tellUnset(ctx context.Context, name, command string) {
+func tellUnset(ctx context.Context, t *tool, name, command string) {
 	redis, err := t.dial()
 	if err != nil {
 		return // the wait says why

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +32,7 @@ type observing struct {
 	length time.Duration // 0: until it is interrupted
 }
 
-func (t *tool) observeCommand() *cobra.Command {
+func observeCommand(t *tool) *cobra.Command {
 	o := &observing{tool: t}
 	cmd := &cobra.Command{
 		Use:     "observe NAME",
@@ -97,12 +95,4 @@ func (o *observing) show(l election.Leader) {
 		return
 	}
 	fmt.Fprintln(o.stdout, printable(s.Value))
-}
-
-// readable returns a leader's value as it is shown: in base64 if it is no UTF-8.
-func readable(value string) (text string, is64 bool) {
-	if utf8.ValidString(value) {
-		return value, false
-	}
-	return base64.StdEncoding.EncodeToString([]byte(value)), true
 }

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 // output is standard output. It remembers that something could not be written, such as to a full disk.
@@ -16,6 +19,7 @@ type output struct {
 	err error // the first one
 }
 
+// Write writes to standard output. It remembers an error, except that of a pipe that is closed.
 func (o *output) Write(text []byte) (int, error) {
 	n, err := o.to.Write(text)
 	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) { // where the pipe is closed nobody listens
@@ -36,4 +40,10 @@ func (o *output) failed() error {
 		return nil
 	}
 	return fmt.Errorf("standard output: %w", o.err)
+}
+
+// onTerminal reports whether w writes to a terminal.
+func onTerminal(w io.Writer) bool {
+	file, is := w.(*os.File)
+	return is && term.IsTerminal(int(file.Fd()))
 }

@@ -10,8 +10,6 @@ const (
 	// parting is for giving the lock back when CMD has ended. A caller of the
 	// tool waits for CMD, and not for a server that is silent.
 	parting = 750 * time.Millisecond
-	// closeTimeout is for giving back what a wait that has ended may have won.
-	closeTimeout = 5 * time.Second
 )
 
 var errSilent = errors.New("the server does not answer in time; what is held is left to its lease")

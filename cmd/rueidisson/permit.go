@@ -34,7 +34,7 @@ const permitExample = `  rueidisson permit set reports 3
   rueidisson permit info reports --json
   rueidisson permit release reports 285475da91524c8300d64ec1b30d2fa7`
 
-func (t *tool) permitCommand() *cobra.Command {
+func permitCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "permit",
 		Short:   "Run commands under permits that come back if their machine dies",
@@ -43,14 +43,14 @@ func (t *tool) permitCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after permit") },
 	}
-	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand(), t.permitRemoveCommand(), t.objectListCommand(permitObjects))
+	cmd.AddCommand(permitSetCommand(t), permitRunCommand(t), permitReleaseCommand(t), permitInfoCommand(t), permitRemoveCommand(t), objectListCommand(t, permitObjects))
 	return cmd
 }
 
 // withPermits runs do on the semaphore.
-func (t *tool) withPermits(ctx context.Context, name string, do func(*semaphore.PermitSemaphore) error) error {
+func withPermits(ctx context.Context, t *tool, name string, do func(*semaphore.PermitSemaphore) error) error {
 	return t.withClient(func(c *rueidisson.Client) error {
-		if err := t.refuseOther(ctx, name, "latch", "semaphore"); err != nil {
+		if err := refuseOther(ctx, t, name, "latch", "semaphore"); err != nil {
 			return err
 		}
 		return noPermits(do(c.PermitSemaphore(name)))
@@ -70,7 +70,7 @@ are held, none is granted until enough have come back. The waiters are notified.
 
 With --json: {"name", "permits"}.`
 
-func (t *tool) permitSetCommand() *cobra.Command {
+func permitSetCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "set NAME N",
 		Short:   "Set how many permits there are",
@@ -82,7 +82,7 @@ func (t *tool) permitSetCommand() *cobra.Command {
 			if err != nil {
 				return usage("N %q is not a number of permits", args[1])
 			}
-			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error {
+			return withPermits(cmd.Context(), t, args[0], func(s *semaphore.PermitSemaphore) error {
 				if err := s.SetPermits(cmd.Context(), n); err != nil {
 					return err
 				}
@@ -144,9 +144,15 @@ const permitRunExample = `  rueidisson permit run reports -- ./report
 // nounPermit is what CMD may run under.
 const nounPermit = "permit"
 
-func (t *tool) permitRunCommand() *cobra.Command {
-	j := &job{tool: t, noun: nounPermit}
-	j.take = j.permit
+// permitRun is what permit run was asked to do.
+type permitRun struct {
+	*command
+	label string
+}
+
+func permitRunCommand(t *tool) *cobra.Command {
+	j := &permitRun{command: &command{tool: t, noun: nounPermit}}
+	j.take = j.acquire
 	cmd := &cobra.Command{
 		Use:                   "run NAME [flags] -- CMD [ARG]...",
 		DisableFlagsInUseLine: true,
@@ -154,19 +160,20 @@ func (t *tool) permitRunCommand() *cobra.Command {
 		Long:                  permitRunLong,
 		Example:               permitRunExample,
 		Args:                  j.takeArgs,
-		RunE:                  func(cmd *cobra.Command, _ []string) error { return j.checkRest(cmd.Context(), cmd.Flags()) },
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return j.checkAndRun(cmd.Context(), cmd.Flags()) },
 	}
 	f := cmd.Flags()
 	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until one is free)")
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na permit of a machine that died stays away")
-	j.addCommonFlags(f)
+	j.addCommandFlags(f)
 	f.StringVar(&j.label, "label", "", "say `TEXT` of the permit in \"permit info\", such as who holds it")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the permit is lost, wait for `D` between SIGTERM and SIGKILL")
 	return cmd
 }
 
-func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error) {
+// acquire takes a permit.
+func (j *permitRun) acquire(ctx context.Context, c *rueidisson.Client) (holding, error) {
 	var lease []semaphore.PermitOption
 	if j.lease > 0 {
 		lease = append(lease, semaphore.WithLease(j.lease))
@@ -174,12 +181,12 @@ func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error)
 	if j.label != "" {
 		lease = append(lease, semaphore.WithLabel(j.label))
 	}
-	if err := j.refuseOther(ctx, j.name, "latch", "semaphore"); err != nil {
+	if err := refuseOther(ctx, j.tool, j.name, "latch", "semaphore"); err != nil {
 		return nil, err
 	}
 	s := c.PermitSemaphore(j.name)
 	if !j.try {
-		j.tellUnset(ctx, j.name, "permit set")
+		tellUnset(ctx, j.tool, j.name, "permit set")
 		p, err := s.Acquire(ctx, lease...)
 		return permitHeld{p}, err
 	}
@@ -194,6 +201,11 @@ func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error)
 // permitHeld is a permit as what CMD runs under.
 type permitHeld struct{ *semaphore.Permit }
 
+// Env returns the id of the permit.
+func (p permitHeld) Env(context.Context) ([]string, error) {
+	return []string{envPermit + "=" + p.ID()}, nil
+}
+
 func (p permitHeld) Fence() (fence.Token, bool) { return fence.Token{}, false }
 
 func (p permitHeld) Unlock(ctx context.Context) error { return p.Release(ctx) }
@@ -203,7 +215,7 @@ not asked: it learns of it at its next renewal, ten seconds later by default.
 
 With --json: {"name", "released"}, the id.`
 
-func (t *tool) permitReleaseCommand() *cobra.Command {
+func permitReleaseCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "release NAME ID",
 		Short:   "Give a permit back",
@@ -211,7 +223,7 @@ func (t *tool) permitReleaseCommand() *cobra.Command {
 		Example: "  rueidisson permit release reports 285475da91524c8300d64ec1b30d2fa7",
 		Args:    twoArgs("NAME and ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error {
+			return withPermits(cmd.Context(), t, args[0], func(s *semaphore.PermitSemaphore) error {
 				err := s.ReleaseID(cmd.Context(), args[1])
 				if errors.Is(err, semaphore.ErrLost) && !errors.Is(err, semaphore.ErrNotSet) {
 					err = &ending{code: exitLost, err: fmt.Errorf("nobody holds a permit of %q with the id %s: it was given back, or its lease ended", args[0], args[1])}
@@ -238,7 +250,7 @@ Exit codes:
   1    there was none
   see "rueidisson permit --help" for the others`
 
-func (t *tool) permitRemoveCommand() *cobra.Command {
+func permitRemoveCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm NAME",
 		Short:   "Remove a semaphore with its permits",
@@ -246,7 +258,7 @@ func (t *tool) permitRemoveCommand() *cobra.Command {
 		Example: "  rueidisson permit rm reports",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error { return t.tellRemoved(cmd.Context(), s) })
+			return withPermits(cmd.Context(), t, args[0], func(s *semaphore.PermitSemaphore) error { return t.tellRemoved(cmd.Context(), s) })
 		},
 	}
 }
@@ -262,7 +274,7 @@ Exit codes:
   1    no permits are set under NAME
   see "rueidisson permit --help" for the others`
 
-func (t *tool) permitInfoCommand() *cobra.Command {
+func permitInfoCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show how many permits are free, and those that are held",
@@ -270,7 +282,7 @@ func (t *tool) permitInfoCommand() *cobra.Command {
 		Example: "  rueidisson permit info reports --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withPermits(cmd.Context(), args[0], func(s *semaphore.PermitSemaphore) error { return t.tellPermits(cmd.Context(), s) })
+			return withPermits(cmd.Context(), t, args[0], func(s *semaphore.PermitSemaphore) error { return tellPermits(cmd.Context(), t, s) })
 		},
 	}
 }
@@ -282,10 +294,10 @@ type permitFound struct {
 	Label       string `json:"label,omitempty"`
 }
 
-func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) error {
+func tellPermits(ctx context.Context, t *tool, s *semaphore.PermitSemaphore) error {
 	free, err := s.Available(ctx)
 	if err == nil && free == 0 {
-		err = t.absentUnless(ctx, s.Name(), s.Name(), companion(s.Name(), "timeout"))
+		err = absentUnless(ctx, t, s.Name(), s.Name(), companion(s.Name(), "timeout"))
 	}
 	if err != nil {
 		return err
@@ -325,7 +337,7 @@ func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) er
 
 // refusePermits returns an error if NAME is that of permits with ids, which their leases
 // betray, also those that have ended.
-func (t *tool) refusePermits(ctx context.Context, name string) error {
+func refusePermits(ctx context.Context, t *tool, name string) error {
 	redis, err := t.dial()
 	if err != nil {
 		return err
@@ -336,4 +348,9 @@ func (t *tool) refusePermits(ctx context.Context, name string) error {
 		err = &ending{code: exitUnavailable, err: fmt.Errorf(`%q has permits with ids; see "rueidisson permit --help"`, name)}
 	}
 	return err
+}
+
+var permitObjects = objectKind{
+	noun: "permit", plural: "semaphores whose permits have ids", example: "reports",
+	kinds: []string{"permit semaphore", ambiguousNumber}, is: "string", hint: hintNumbers,
 }

@@ -93,7 +93,7 @@ func TestAPermitUnderACommand(t *testing.T) {
 	require.Equal(t, exitNotAcquired, runHere(t, env, "permit", "run", "a", "--wait", "0", "--", "true").code)
 	var info struct {
 		Available int64
-		Permits   []permitFound
+		Permits   []permitFoundJSON
 	}
 	require.NoError(t, json.Unmarshal([]byte(runHere(t, env, "permit", "info", "a", "--json").out), &info))
 	require.Zero(t, info.Available)

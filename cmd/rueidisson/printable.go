@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // printable returns a text as it may stand in a line that has tabs between its parts, on a
@@ -51,17 +47,4 @@ func harmlessJSON(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-// alone returns a value that is shown by itself: as it is, unless that goes to a terminal.
-func (t *tool) alone(text string) string {
-	if onTerminal(t.stdout.to) {
-		return harmless(text)
-	}
-	return text
-}
-
-func onTerminal(w io.Writer) bool {
-	file, is := w.(*os.File)
-	return is && term.IsTerminal(int(file.Fd()))
 }

@@ -47,7 +47,12 @@ const queueExample = `  rueidisson queue add orders 42 43 --as int
   rueidisson queue add orders 44 --as int --delayed --delay 15m
   rueidisson queue keep orders payments`
 
-func (t *tool) queueCommand() *cobra.Command {
+// queueCommands returns the command of queues.
+func queueCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{queueCommand(t)}
+}
+
+func queueCommand(t *tool) *cobra.Command {
 	c := &queueCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "queue",
@@ -62,7 +67,7 @@ func (t *tool) queueCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "elements wait before they come into the queue")
 	cmd.PersistentFlags().BoolVar(&c.shared, "redisson", false, "with --delayed: what waits is in Redisson's format")
 	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand(),
-		c.objectInfoCommand(queueObjects), c.removeWholeCommand())
+		objectInfoCommand(c.tool, queueObjects), c.removeWholeCommand())
 	return cmd
 }
 
@@ -132,17 +137,17 @@ func (c *queueCall) checkKind(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	defer redis.Close()
-	of, err := (&look{tool: c.tool, redis: redis, name: name}).object(ctx)
+	kind, err := (&look{tool: c.tool, redis: redis, name: name}).kind(ctx)
 	if err != nil {
 		return nil // the command says why
 	}
-	switch kindOf(of) {
-	case "bounded queue":
+	switch kind {
+	case kindBounded:
 		if c.delayed {
 			return failed(fmt.Errorf("queue %q: %w: it is a bounded queue, and what waits would come into it past its capacity", name, rueidisson.ErrWrongKind))
 		}
 		return failed(fmt.Errorf("queue %q: %w: it is a bounded queue: give --bounded", name, rueidisson.ErrWrongKind))
-	case "ring buffer":
+	case kindRing:
 		return failed(fmt.Errorf("queue %q: %w: it is a ring buffer, which only programs write", name, rueidisson.ErrWrongKind))
 	}
 	return nil

@@ -97,15 +97,15 @@ func (c *queueCall) add(ctx context.Context, client *rueidisson.Client, a queueA
 	}
 	var size int64
 	put := func(arguments []string) error {
-		values := make([]string, len(arguments))
+		elements := make([]string, len(arguments))
 		for i, arg := range arguments {
 			var err error
-			if values[i], err = encoded(c.elements, arg, a.as); err != nil {
+			if elements[i], err = encoded(c.elements, arg, a.as); err != nil {
 				return err
 			}
 		}
 		var err error
-		size, err = c.offer(ctx, client, a, values)
+		size, err = c.offer(ctx, client, a, elements)
 		return err
 	}
 	var err error

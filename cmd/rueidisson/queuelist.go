@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/queue"
 )
 
@@ -69,21 +68,6 @@ func (c *queueCall) listWaiting(ctx context.Context, client *rueidisson.Client, 
 		}
 	}
 	return told.last
-}
-
-// undecoded tells of what cannot be decoded, the last of it by the end of the program.
-type undecoded struct{ last error }
-
-// note returns what ends the list.
-func (u *undecoded) note(t *tool, err error) error {
-	if err == nil || !errors.Is(err, codec.ErrDecode) {
-		return err
-	}
-	if u.last != nil {
-		t.say("%v", u.last)
-	}
-	u.last = err
-	return nil
 }
 
 const queueDrainLong = `drain takes all elements, and shows each on a line. What cannot be decoded is told on

@@ -52,6 +52,7 @@ func (r *relay) to(change func() (handle func(os.Signal))) {
 	}
 }
 
+// stop stops catching signals.
 func (r *relay) stop() {
 	signal.Stop(r.in)
 	close(r.over)

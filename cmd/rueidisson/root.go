@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,44 +10,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const (
-	envLock  = "RUEIDISSON_LOCK"
-	envToken = "RUEIDISSON_TOKEN"
-	envFence = "RUEIDISSON_FENCE"
-
-	envPermit = "RUEIDISSON_PERMIT"
-)
-
-// tool is one run of the program.
-type tool struct {
-	stdin  io.Reader
-	stdout *output
-	stderr io.Writer
-	env    []string
-
-	server
-	json     bool
-	redisson bool // of limit: the name is that of an RRateLimiter
-}
-
 // run does what args say and returns the exit code. ctx ends it: a wait at
 // once, a command that runs under a lock as if the lock were lost.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	t := &tool{stdin: stdin, stdout: &output{to: stdout}, stderr: stderr, env: env}
-	root := t.rootCommand()
+	root := rootCommand(t)
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetIn(stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(stderr)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		t.completes(root)
+		completes(t, root)
 	}
 	at, err := root.ExecuteContextC(ctx)
-	return t.finish(at, err)
+	return finish(t, at, err)
 }
 
 // finish says what went wrong and returns the exit code.
-func (t *tool) finish(at *cobra.Command, err error) int {
+func finish(t *tool, at *cobra.Command, err error) int {
 	unsaid := t.stdout.failed()
 	if err == nil && unsaid == nil {
 		return 0
@@ -61,7 +40,7 @@ func (t *tool) finish(at *cobra.Command, err error) int {
 		end = &ending{code: exitUsage, err: err}
 	}
 	if end.code == exitUnavailable && unsaid == nil {
-		end = &ending{end.code, t.naming(end.err), end.report}
+		end = &ending{code: end.code, err: t.naming(end.err), report: end.report}
 	}
 	switch {
 	case end.err == nil && end.report == nil: // all was said
@@ -74,12 +53,6 @@ func (t *tool) finish(at *cobra.Command, err error) int {
 		t.say("try: %s --help", at.CommandPath())
 	}
 	return end.code
-}
-
-// say writes a message of the tool's own, which goes to standard error: standard
-// output is the command's.
-func (t *tool) say(format string, args ...any) {
-	fmt.Fprintf(t.stderr, "rueidisson: %s\n", harmless(fmt.Sprintf(format, args...)))
 }
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
@@ -110,7 +83,11 @@ Exit codes:
   69   the server cannot be reached, or refuses; standard output cannot be written
   see "rueidisson lock --help" and "rueidisson limit --help" for those of theirs`
 
-func (t *tool) rootCommand() *cobra.Command {
+// commandTree returns the tree of all commands, for those who read it.
+func commandTree() *cobra.Command { return rootCommand(&tool{}) }
+
+// rootCommand returns the tree of all commands.
+func rootCommand(t *tool) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rueidisson",
 		Short:         "Locks, rate limits, semaphores, latches, maps, queues, topics and jobs that a fleet shares, from the shell",
@@ -125,22 +102,14 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	t.addFlags(root.PersistentFlags(), t.env)
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.electionCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.multimapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand(), t.versionCommand(), t.completionCommand(), t.manCommand())
+	for _, commands := range []func(*tool) []*cobra.Command{
+		inspectCommands, lockCommands, limitCommands, synchronizerCommands, mapCommands, queueCommands, topicCommands, jobCommands,
+	} {
+		root.AddCommand(commands(t)...)
+	}
+	root.AddCommand(versionCommand(t), completionCommand(t), manCommand(t, commandTree, version()))
 	acceptSeconds(root)
 	suggestOtherWords(root)
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed", "all", "set"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
-}
-
-// letSwitchesStandFirst tells a command which flags of those under it take no
-// value. It would otherwise take the command for one, in "rueidisson --embedded
-// lock".
-func letSwitchesStandFirst(above *cobra.Command, switches []string) {
-	for _, name := range switches {
-		if above.Flags().Lookup(name) != nil {
-			continue // several of them have it
-		}
-		above.Flags().Bool(name, false, "")
-		_ = above.Flags().MarkHidden(name)
-	}
 }

@@ -23,7 +23,7 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 func TestDurationFlagsAcceptSeconds(t *testing.T) {
 	t.Parallel()
 	flags := 0
-	eachCommand((&tool{}).rootCommand(), func(cmd *cobra.Command) {
+	eachCommand(commandTree(), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Type() != "duration" {
 				return

@@ -36,7 +36,12 @@ const semExample = `  rueidisson sem set reports 3
   rueidisson sem try stock:42 2 || echo "sold out"
   rueidisson sem info reports --json`
 
-func (t *tool) semCommand() *cobra.Command {
+// synchronizerCommands returns the commands of semaphores, latches and barriers.
+func synchronizerCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{semCommand(t), permitCommand(t), latchCommand(t), barrierCommand(t)}
+}
+
+func semCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sem",
 		Short:   "Set, take and release the permits of a semaphore",
@@ -45,7 +50,7 @@ func (t *tool) semCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed after sem") },
 	}
-	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand(), t.semRemoveCommand(), t.objectListCommand(semObjects))
+	cmd.AddCommand(semSetCommand(t), semAcquireCommand(t), semTryCommand(t), semReleaseCommand(t), semInfoCommand(t), semRemoveCommand(t), objectListCommand(t, semObjects))
 	return cmd
 }
 
@@ -79,10 +84,10 @@ func (s *semCall) numbered(needed bool) cobra.PositionalArgs {
 // with runs do on the semaphore, unless NAME is betrayed to be that of permits with ids.
 func (s *semCall) with(ctx context.Context, name string, do func(*semaphore.Semaphore) error) error {
 	return s.withClient(func(c *rueidisson.Client) error {
-		if err := s.refusePermits(ctx, name); err != nil {
+		if err := refusePermits(ctx, s.tool, name); err != nil {
 			return err
 		}
-		if err := s.refuseOther(ctx, name, "latch"); err != nil {
+		if err := refuseOther(ctx, s.tool, name, "latch"); err != nil {
 			return err
 		}
 		err := do(c.Semaphore(name))
@@ -106,7 +111,7 @@ counted. The waiters are notified.
 
 With --json: {"name", "available"}.`
 
-func (t *tool) semSetCommand() *cobra.Command {
+func semSetCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "set NAME N",
@@ -136,7 +141,7 @@ Exit codes:
   128+N  signal N ended the wait
   see "rueidisson sem --help" for the others`
 
-func (t *tool) semAcquireCommand() *cobra.Command {
+func semAcquireCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -170,7 +175,7 @@ func (s *semCall) acquire(ctx context.Context, of *semaphore.Semaphore, limited 
 			err = notInTime(err, s.asks(of.Name())) // the last refusal may be from before an outage
 		}
 	} else {
-		s.tellUnset(ctx, of.Name(), "sem set")
+		tellUnset(ctx, s.tool, of.Name(), "sem set")
 		err = of.Acquire(ctx, s.n)
 	}
 	if err != nil {
@@ -183,7 +188,7 @@ const semTryLong = `try takes N permits, one by default, if they are free now: a
 
 With --json: {"name", "taken"}.`
 
-func (t *tool) semTryCommand() *cobra.Command {
+func semTryCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "try NAME [N]",
@@ -199,7 +204,7 @@ NAME whose permits have ids and are held is refused, as by all commands of sem.
 
 With --json: {"name", "released"}.`
 
-func (t *tool) semReleaseCommand() *cobra.Command {
+func semReleaseCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "release NAME [N]",
@@ -228,7 +233,7 @@ Exit codes:
   1    no permits are set under NAME
   see "rueidisson sem --help" for the others`
 
-func (t *tool) semInfoCommand() *cobra.Command {
+func semInfoCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "info NAME",
@@ -242,7 +247,7 @@ func (t *tool) semInfoCommand() *cobra.Command {
 func (s *semCall) info(ctx context.Context, of *semaphore.Semaphore) error {
 	n, err := of.Available(ctx)
 	if err == nil && n == 0 {
-		err = s.absentUnless(ctx, of.Name(), of.Name())
+		err = absentUnless(ctx, s.tool, of.Name(), of.Name())
 	}
 	if err != nil {
 		return err
@@ -259,7 +264,7 @@ Exit codes:
   1    there was none
   see "rueidisson sem --help" for the others`
 
-func (t *tool) semRemoveCommand() *cobra.Command {
+func semRemoveCommand(t *tool) *cobra.Command {
 	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "rm NAME",
@@ -268,32 +273,6 @@ func (t *tool) semRemoveCommand() *cobra.Command {
 		Example: "  rueidisson sem rm reports",
 		Args:    oneName,
 	}, func(ctx context.Context, of *semaphore.Semaphore) error { return t.tellRemoved(ctx, of) })
-}
-
-// removable is an object of a name that may be removed.
-type removable interface {
-	Name() string
-	Delete(ctx context.Context) (bool, error)
-}
-
-// tellRemoved removes an object, and says whether it was there.
-func (t *tool) tellRemoved(ctx context.Context, of removable) error {
-	did, err := of.Delete(ctx)
-	if err != nil {
-		return err
-	}
-	text := "removed"
-	if !did {
-		text = "there was none"
-	}
-	err = t.tellDone(struct {
-		Name    string `json:"name"`
-		Removed bool   `json:"removed"`
-	}{of.Name(), did}, "%s: %s\n", of.Name(), text)
-	if err == nil && !did {
-		return &ending{code: exitRefused}
-	}
-	return err
 }
 
 func (s *semCall) tellFree(name string, n int64) error {
@@ -308,4 +287,9 @@ func (s *semCall) tellTaken(name string) error {
 		Name  string `json:"name"`
 		Taken int64  `json:"taken"`
 	}{name, s.n}, "%s: took %d\n", name, s.n)
+}
+
+var semObjects = objectKind{
+	noun: "sem", plural: "semaphores", example: "reports",
+	kinds: []string{"semaphore", ambiguousNumber}, is: "string", hint: hintNumbers,
 }

@@ -49,6 +49,7 @@ type fileFlag struct {
 	value            *string
 }
 
+// fileFlags returns the flags that name files.
 func (s *server) fileFlags() []fileFlag {
 	return []fileFlag{
 		{"password-file", envPasswordFile, "read the password from `FILE`", &s.passwordFile},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -165,7 +166,9 @@ func TestAddressWithoutScheme(t *testing.T) {
 	s := rueidissontest.NewServer(t)
 	got := runHere(t, nil, "--redis", strings.TrimPrefix(s.URL(), "redis://"), "lock", "x", "--", "sh", "-c", "echo $RUEIDISSON_REDIS")
 	assert.Equal(t, said{out: strings.TrimPrefix(s.URL(), "redis://") + "\n"}, got)
-	without, password := splitPassword("ann:s3cret@host:6379")
-	assert.Equal(t, "redis://ann@host:6379", without)
-	assert.Equal(t, "s3cret", password)
+	var reached server
+	reached.addFlags(pflag.NewFlagSet("", pflag.ContinueOnError), []string{envRedis + "=ann:s3cret@host:6379"})
+	env, err := reached.envOfCMD(nil, true)
+	require.NoError(t, err)
+	assert.Equal(t, []string{envRedis + "=redis://ann@host:6379", envPassword + "=s3cret"}, env)
 }

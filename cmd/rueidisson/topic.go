@@ -37,7 +37,12 @@ const topicExample = `  rueidisson topic listen prices
   rueidisson topic listen 'orders:*' --pattern --for 1m --json
   rueidisson topic publish prices 120 --as int`
 
-func (t *tool) topicCommand() *cobra.Command {
+// topicCommands returns the commands of topics and streams.
+func topicCommands(t *tool) []*cobra.Command {
+	return []*cobra.Command{topicCommand(t), streamCommand(t)}
+}
+
+func topicCommand(t *tool) *cobra.Command {
 	c := &topicCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "topic",

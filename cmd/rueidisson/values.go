@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -97,6 +98,7 @@ type shownValue struct {
 // line returns a value as it stands in a line with others.
 func (v shownValue) line() string { return printable(v.text) }
 
+// json returns a value as it stands in JSON.
 func (v shownValue) json() any {
 	if v.raw != nil {
 		return v.raw
@@ -125,6 +127,7 @@ func decoded(f codec.Family, bytes string) (shownValue, error) {
 	return ofJSON(v)
 }
 
+// ofBytes returns bytes as a text, in base64 if they are no UTF-8.
 func ofBytes(b []byte) shownValue {
 	if utf8.Valid(b) {
 		return shownValue{text: string(b)}
@@ -168,3 +171,20 @@ func ofKryo(bytes string) (shownValue, error) {
 }
 
 func kryo[T any](bytes string) (any, error) { return codec.Decode(codec.For[T](codec.Kryo5), bytes) }
+
+// milliseconds returns a time that is left; -1: it has no end.
+func milliseconds(d time.Duration) *int64 {
+	ms := int64(-1)
+	if d >= 0 {
+		ms = d.Milliseconds()
+	}
+	return &ms
+}
+
+// readable returns a leader's value as it is shown: in base64 if it is no UTF-8.
+func readable(value string) (text string, is64 bool) {
+	if utf8.ValidString(value) {
+		return value, false
+	}
+	return base64.StdEncoding.EncodeToString([]byte(value)), true
+}

@@ -11,7 +11,7 @@ const versionLong = `version prints the version of rueidisson, of Go, and the pl
 
 With --json: {"version", "go", "platform"}.`
 
-func (t *tool) versionCommand() *cobra.Command {
+func versionCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
