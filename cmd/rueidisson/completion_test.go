@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue/reliable"
@@ -139,7 +140,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 	for _, args := range [][]string{{"completion"}, {"completion", "csh"}, {"completion", "bash", "zsh"}} {
 		got := runHere(t, nil, args...)
-		assert.Equal(t, exitUsage, got.code)
+		assert.Equal(t, exit.Usage, got.code)
 		assert.Contains(t, got.errors, "one of bash, zsh, fish is needed")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -177,9 +178,9 @@ func TestLimitListAndTopThatCannotBe(t *testing.T) {
 	name := redistest.Name(t)
 	o.rated(name, ratelimiter.PerHour(1).PerClient())
 	for args, code := range map[string]int{
-		"ls a b": exitUsage, "ls --scan 0": exitUsage, "ls --redisson": exitUsage, "ls --key k": exitUsage,
-		"top": exitUsage, "top a b": exitUsage, "top a 0": exitUsage, "top a 1 2": exitUsage, "top --scan -1 a": exitUsage,
-		"top " + name + ":none": exitNoRate, "top " + name: exitNoRate, "--redis redis://127.0.0.1:1 ls": exitUnavailable,
+		"ls a b": exit.Usage, "ls --scan 0": exit.Usage, "ls --redisson": exit.Usage, "ls --key k": exit.Usage,
+		"top": exit.Usage, "top a b": exit.Usage, "top a 0": exit.Usage, "top a 1 2": exit.Usage, "top --scan -1 a": exit.Usage,
+		"top " + name + ":none": exit.NoRate, "top " + name: exit.NoRate, "--redis redis://127.0.0.1:1 ls": exit.Unavailable,
 	} {
 		got := o.run(strings.Fields(args)...)
 		assert.Equal(t, code, got.code, "%s: %s", args, got.errors)

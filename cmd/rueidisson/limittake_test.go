@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -51,11 +52,11 @@ func TestAWaitOfLimitTakeStandsBehindThoseBeforeIt(t *testing.T) {
 	_, err = l.Reserve(t.Context())
 	require.NoError(t, err)
 	got := runHere(t, env, "limit", "take", name, "--wait", "90m", "--json")
-	assert.Equal(t, exitRefused, got.code, got.errors)
+	assert.Equal(t, exit.Refused, got.code, got.errors)
 	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 	assert.Greater(t, told.RetryAfterMS, (90 * time.Minute).Milliseconds())
-	assert.Equal(t, exitNoRate, runHere(t, env, "limit", "take", name+"-other", "--wait", "1s").code)
+	assert.Equal(t, exit.NoRate, runHere(t, env, "limit", "take", name+"-other", "--wait", "1s").code)
 }
 
 // A pause that is longer than the wait is a refusal, also if it was not known at
@@ -67,5 +68,5 @@ func TestAPauseOutlastsAWaitOfLimitTake(t *testing.T) {
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(5)))
 	require.NoError(t, l.Pause(t.Context()))
 	got := runHere(t, []string{envRedis + "=" + s.URL()}, "limit", "take", "x", "--wait", "1100ms")
-	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, got)
+	assert.Equal(t, said{exit.Refused, "refused while paused, retry after 1s\n", ""}, got)
 }

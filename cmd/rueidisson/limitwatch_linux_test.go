@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/rueidisson/rueidisson/internal/cli"
 )
 
 // showOn runs the tool with a terminal of that width as its output, and returns
@@ -27,7 +29,7 @@ func (w world) showOn(columns uint16, args ...string) string {
 		shown <- all
 	}()
 	var errors bytes.Buffer
-	code := run(w.t.Context(), args, strings.NewReader(""), tty, &errors, []string{envRedis + "=" + w.url})
+	code := cli.Run(w.t.Context(), args, strings.NewReader(""), tty, &errors, []string{envRedis + "=" + w.url})
 	require.NoError(w.t, tty.Close())
 	require.Zero(w.t, code, errors.String())
 	return string(<-shown)

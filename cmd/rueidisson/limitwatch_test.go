@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -126,7 +127,7 @@ func TestAnErrorEndsLimitWatch(t *testing.T) {
 	p.awaitLine(0, clock+"5 of 5 left")
 	_, err := l.Delete(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, exitNoRate, p.code())
+	assert.Equal(t, exit.NoRate, p.code())
 	p.awaitError("no rate was set")
 }
 
@@ -179,7 +180,7 @@ func TestLimitOnTheServerOfALockThatIsEmbedded(t *testing.T) {
 	t.Parallel()
 	p := start(t, "redis://127.0.0.1:1", "lock", "demo", "--embedded", "--", "sh", "-c",
 		`"$TOOL" limit set mails --rate 1/h && "$TOOL" limit take mails && "$TOOL" limit take mails; exit $?`)
-	assert.Equal(t, exitRefused, p.code())
+	assert.Equal(t, exit.Refused, p.code())
 	p.await("granted, 0 of 1 left")
 	p.awaitLine(3, "refused, retry after "+some)
 }

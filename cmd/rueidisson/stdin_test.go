@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -45,16 +46,16 @@ func TestStandardInput(t *testing.T) {
 			assert.Equal(t, said{out: c.shown}, runHere(t, env, strings.Fields(c.show)...), c.args)
 		}
 	}
-	assert.Equal(t, exitNotAcquired, runWithInput(t, env, "d\n", "queue", "add", "b", "-", "--bounded", "--wait", "0").code)
+	assert.Equal(t, exit.NotAcquired, runWithInput(t, env, "d\n", "queue", "add", "b", "-", "--bounded", "--wait", "0").code)
 	for _, args := range []string{"queue add q - --as int", "topic publish t - --as int", "job add j - --as int", "map put m k - --as int"} {
 		got := runWithInput(t, env, "no number", strings.Fields(args)...)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, "no number", args)
 	}
 	long := strings.Repeat("x", 2<<20+1)
 	for _, args := range []string{"queue add q -", "topic publish t -", "job add j -"} {
 		got := runWithInput(t, env, long, strings.Fields(args)...)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, "standard input", args)
 	}
 }
