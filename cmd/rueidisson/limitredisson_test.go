@@ -153,7 +153,7 @@ func TestOneKindOfLimitIsNotTakenForTheOther(t *testing.T) {
 		assert.Equal(t, exit.Unavailable, got.code, command)
 		assert.Contains(t, got.errors, "for an RRateLimiter of Redisson's there is --redisson", command)
 	}
-	for _, command := range []string{"set", "show", "take", "peek", "watch", "delete"} {
+	for _, command := range []string{"set", "show", "take", "peek", "watch", "rm"} {
 		got := o.run(command + " bucket --redisson " + limitWords[command])
 		assert.Equal(t, exit.Unavailable, got.code, command)
 		assert.Contains(t, got.errors, ratelimiter.ErrOtherAlgorithm.Error(), command)
