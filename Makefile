@@ -2,6 +2,7 @@
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian; ends with a summary
 # busy      another target on a machine that is made slow on purpose: make busy test
 # soak      the same tests with their full counts, in at most two hours for each part; says what it ran
+# chaos     what the library promises under faults, for longer than in make test; CHAOS='-for 1h -only fair' says for how long, and what
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
@@ -14,6 +15,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = gotest.tools/gotestsum@v1.13.0
 BENCH       = .
 FUZZTIME    = 5s
+CHAOS       = -for 10m
 results     = .cache/results
 proven      = $(results)/test-interop.events
 timeout    ?= 10m
@@ -47,7 +49,7 @@ grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-format lint-go lint-bench lint-grpc lint-sql bench ratios pictures fuzz
+.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak chaos interop-table lint lint-format lint-go lint-bench lint-grpc lint-sql bench ratios pictures fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -98,6 +100,9 @@ soak: export RUEIDISSON_SOAK = 1
 soak: export timeout = 90m
 soak: export within = 2h
 soak: test
+
+chaos: servers
+	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -v -timeout 2h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md $(CHAOS)
 
 interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)

@@ -67,11 +67,13 @@ func (e *CheckError) Unwrap() (all []error) {
 //     min-replicas-max-lag is not below the watchdog timeout. A client with [Renewals] does not need them, nor a cluster;
 //   - fewer replicas than [WithReplicaAcks] wants. Of a cluster that is not seen.
 //
-// A user who may run neither INFO nor CONFIG GET sees no settings, and Check says nothing of them.
+// If the user may run neither INFO nor CONFIG GET, Check cannot see the settings and does not
+// report them.
 //
-// A check is a picture of one moment. It does not see what changes afterwards, whether memory and disk last, whether a
-// rate, a capacity or permits are set, which codec others write with, nor commands of rueidis itself. On a cluster the ACL
-// is that of the master of the object's name. A server that cannot say what a user may do, such as that of
+// A check is of one moment. It does not see what changes afterwards, whether memory and disk will
+// be enough, whether a rate, a capacity or permits are set, or which codec other programs write
+// with. It does not ask for commands of rueidis itself. On a cluster the ACL is that of the master
+// of the object's name. A server that cannot say what a user may do, such as that of
 // rueidissontest, is not asked.
 //
 // Cost: of each object what its Check costs, one script call as a rule, 32 at the same time; and one or two commands to

@@ -32,19 +32,19 @@ type Client struct {
 	e *locking.Engine
 }
 
-// New connects to the Redis or Valkey that option describes: one server, a
-// cluster, or a master behind sentinels. Timeouts that option leaves at 0 are
-// derived from the watchdog timeout, so that a connection which has fallen
-// silent is given up while there is time to renew a hold on another one.
+// New connects to the Redis or Valkey that option describes: one server, a cluster, or a master
+// behind sentinels. Timeouts that option leaves at 0 are derived from the watchdog timeout. A
+// connection that has fallen silent is then given up while there is time to renew a hold on another
+// one.
 //
-// With option.TLSConfig all of the client's connections are TLS; those to
-// Sentinels need option.Sentinel.TLSConfig as well.
+// With option.TLSConfig all of the client's connections are TLS; those to Sentinels need
+// option.Sentinel.TLSConfig as well.
 //
-// Errors: [ErrInvalidArgument]; one that names the address if nobody answers there
-// within the dial timeout, or why TLS did not come about, such as a certificate
-// that has expired; one that also names the likely cause if the port is one without
-// TLS, one for TLS or one of HTTP, or if the server has no such database; one that names the version of a server older than Redis 7.0
-// or Valkey 7.2, or says that it runs no scripts.
+// New returns [ErrInvalidArgument] for options that cannot be used. Other errors name the address,
+// and what is known of the cause: no server answers there within the dial timeout; TLS did not come
+// about, such as for a certificate that has expired; the port is one without TLS, one for TLS or
+// one of HTTP; the server has no such database; it is older than Redis 7.0 or Valkey 7.2; it runs
+// no scripts.
 func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 	cfg, err := resolve(opts)
 	if err != nil {
@@ -101,7 +101,7 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 	return nil, err
 }
 
-// Open is [New] with a URL of the forms that rueidis.ParseURL takes, such as
+// Open returns a client, as [New] does, from a URL of the forms that rueidis.ParseURL takes, such as
 // redis://user:password@127.0.0.1:6379/0, rediss:// for TLS, or
 // redis://sentinel:26379?master_set=mymaster. An address without a scheme, such as localhost:6379,
 // is taken as redis://. With rediss:// the client also uses TLS to the Sentinels, without the user
@@ -134,9 +134,11 @@ func withoutURL(redisURL string, err error) error {
 	return err
 }
 
-// Wrap builds on a client that the program has already. Close leaves that client open. Its timeouts
-// are the program's: to renew holds past a connection that fell silent, Dialer.KeepAlive and
-// ConnWriteTimeout together should be at most a third of the watchdog timeout.
+// Wrap returns a client that uses a Redis client of the program. It returns [ErrInvalidArgument]
+// for a nil client and for options that cannot be used, and the error of Redis or of the network if
+// no server answers. Close leaves the Redis client open. Its timeouts are the program's: to renew
+// holds past a connection that fell silent, Dialer.KeepAlive and ConnWriteTimeout together should
+// be at most a third of the watchdog timeout.
 //
 // Its connections are shared with the program, too. Commands use the connections that rueidis
 // shares anyway. In addition the client takes connections from the pool of each node, whose size is
@@ -172,7 +174,8 @@ func Wrap(client rueidis.Client, opts ...Option) (*Client, error) {
 	return open(client, cfg, rueidis.ClientOption{})
 }
 
-// Engine is for the packages of this module, whose constructors take a client. Its type is internal.
+// Engine returns what the constructors of this module's packages take from a client. Its type is
+// internal.
 func (c *Client) Engine() *locking.Engine { return c.e }
 
 // ID returns the client's part of the owners that it writes to Redis.
@@ -266,16 +269,18 @@ func (c *Client) DoubleBarrier(name string, parties int) *latch.DoubleBarrier {
 	return latch.NewDoubleBarrier(c, name, parties)
 }
 
-// Close ends the client. New calls fail with [ErrClosed], waiters wake with
-// it, and the contexts of holds end with it as their cause; renewals stop.
-// Then Close waits for the holders to unlock, for as long as ctx and their
-// leases last. A lock that is not unlocked by then is not released under its
-// holder but left to its lease, and named in the returned error.
+// Close ends the client. New calls fail with [ErrClosed], waiters wake with it, and the contexts of
+// holds end with it as their cause; renewals stop. Then Close waits for the holders to unlock, for
+// as long as ctx and their leases last. A lock that is not unlocked by then is left to its lease,
+// and named in the returned error: Close does not release it under its holder.
 //
-// Exchanges with the server that are under way have 250 ms more than ctx gives them.
-// What they were to do by then, such as a release, is left to its lease and named in
-// the error. On a cluster that has fallen silent, a client that came by [Wrap] may take a second more. When Close returns, no goroutine of the client is left. It closes the Redis client,
-// unless that came by [Wrap]. Calls after the first return what the first returned.
+// Exchanges with the server that are under way have 250 ms more than ctx gives them. What they were
+// to do by then, such as a release, is left to its lease and named in the error. On a cluster that
+// has fallen silent, a client that came by [Wrap] may take a second more. When Close returns, no
+// goroutine of the client is left. It closes the Redis client, unless that came by [Wrap]. Calls
+// after the first return what the first returned.
+//
+// Cost: nothing is sent, except the releases of the holders and what was deferred.
 func (c *Client) Close(ctx context.Context) error {
 	if err := object.CheckContext(ctx); err != nil {
 		return fmt.Errorf("close: %w", err)

@@ -23,17 +23,16 @@ var (
 	// of the error says which.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
-	// ErrDeferred is wrapped by the error of a release, or another request that
-	// can be repeated, which is not done yet: the server refused it, or did not
-	// answer in time. The client goes on trying until it is closed. What it gives
-	// up at last is logged at Error and told to a [DeferralObserver]. Do not call
-	// again, unless the process ends.
+	// ErrDeferred is wrapped by the error of a release, or another request that can be repeated, which
+	// is not done yet: the server refused it, or did not answer in time. The client continues to try
+	// until it is closed. It logs what it gives up at Error, and notifies a [DeferralObserver]. Do not
+	// call again, unless the process ends.
 	ErrDeferred = core.ErrDeferred
 
-	// ErrNotice is wrapped by an error that a sequence yields and after which it
-	// goes on: an element that does not decode, messages that were missed, a
-	// connection that was lost. Sequences of topics, queues, streams, events of a cache
-	// and observed elections wrap it. Any other error is the last that such a sequence yields.
+	// ErrNotice is wrapped by an error that a sequence yields and after which it continues: an element
+	// that does not decode, messages that were missed, a connection that was lost. Sequences of topics,
+	// queues, streams, events of a cache and observed elections wrap it. Any other error is the last
+	// that such a sequence yields.
 	//
 	//	for m, err := range prices.Subscribe(ctx) {
 	//		if errors.Is(err, rueidisson.ErrNotice) {
@@ -48,7 +47,7 @@ var (
 	ErrNotice = core.ErrNotice
 
 	// ErrDisconnected is wrapped by the [ErrNotice] that a sequence yields once when its
-	// connection is lost. The sequence goes on, and the client connects again. Sequences
+	// connection is lost. The sequence continues, and the client connects again. Sequences
 	// of topics, of the events of a cache and of observed elections yield it.
 	ErrDisconnected = core.ErrDisconnected
 
@@ -56,10 +55,10 @@ var (
 	// connection is back after an [ErrDisconnected].
 	ErrReconnected = core.ErrReconnected
 
-	// ErrSlotMoving is wrapped by the error of an operation that needs several keys,
-	// on a cluster whose servers refused it for up to three seconds, since the slot
-	// of the name moves from one of them to another. Nothing was done, unless the
-	// error wraps [ErrOutcomeUnknown], too: it may be asked for again.
+	// ErrSlotMoving is wrapped by the error of an operation on several keys of a cluster. The slot of
+	// the name moves from one server to another, and the servers refused the operation for up to three
+	// seconds. Call again. If the error also wraps [ErrOutcomeUnknown], the operation may have been
+	// done; otherwise nothing was done.
 	ErrSlotMoving = core.ErrSlotMoving
 
 	// ErrUnreached is wrapped by the error of a wait that has ended while the server was

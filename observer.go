@@ -138,9 +138,9 @@ type Write struct {
 	// Changes is the number of changes of the call.
 	Changes int
 
-	// Write-behind: the changes were queued. Attempt is the number of times that they were tried,
-	// this one included: 1 for the first time, and always where they were not queued.
-	Behind  bool
+	Behind bool // the changes were queued, in write-behind mode
+	// Attempt is the number of times that the changes were tried, this one included: 1 for the first
+	// time, and always where they were not queued.
 	Attempt int
 
 	// Dead says that the change, one, was refused for good and is now a dead letter.
@@ -337,10 +337,10 @@ type GaveUp struct {
 	// Kind is the kind of object, as of [Observer], and Name its name in Redis.
 	Kind, Name string
 
-	// Operation is what was to be done, such as "release" or "count down", and
-	// Amount how much of it, such as the number of permits.
+	// Operation is what was to be done, such as "release" or "count down".
 	Operation string
-	Amount    int64
+	// Amount is how much of it was to be done, such as the number of permits.
+	Amount int64
 
 	// Err is why it was not done. It wraps [ErrOutcomeUnknown] if it may have been.
 	Err error
@@ -391,8 +391,9 @@ type Handling struct {
 	// Queue is the name of the queue in Redis.
 	Queue string
 
-	// ID is the number of the message, and Attempt 1 for the first one.
-	ID      int64
+	// ID is the number of the message.
+	ID int64
+	// Attempt is 1 for the first attempt.
 	Attempt int
 
 	// Header is the message's own, which belongs to the handler: it must not be changed.

@@ -53,12 +53,11 @@ const (
 	longestHandover = 100 * time.Millisecond
 )
 
-// WithHandover bounds how often, and for how long, a lock may go from
-// goroutine to goroutine of this client before other processes get their turn.
-// The default is 256 times or 10 ms, whichever comes first. With 0, 0 every
-// unlock is a release on the server. At most 100,000 times or 100 ms: beyond
-// that other processes starve. Permits of a semaphore go over so often for each
-// that the server granted last to those who wait, within the same time.
+// WithHandover bounds how often, and for how long, a lock may go from goroutine to goroutine of
+// this client before other processes get their turn. The default is 256 times or 10 ms, whichever
+// comes first. With 0, 0 every unlock is a release on the server. At most 100,000 times or 100 ms:
+// beyond that other processes starve. The permits of a semaphore are handed over to waiters of this
+// client as often, within the same time.
 func WithHandover(n int, d time.Duration) Option {
 	return option(func(c *core.Config) error {
 		if n < 0 || d < 0 {
@@ -97,12 +96,11 @@ func WithNameMapper(mapName func(name string) string) Option {
 	})
 }
 
-// WithLogger sets where the client logs. Error is for a request that was given up,
-// see [DeferralObserver]. Warn is for a hold that was lost, for a server that evicts
-// keys with a time to live, for one that would go on alone when it is cut off from its
-// replicas, and for a call that waits for a hold of its own client for longer than the
-// watchdog timeout. Debug is for retries. Without it Warn and Error go
-// to [slog.Default], and Debug nowhere; slog.DiscardHandler is for silence.
+// WithLogger sets where the client logs. Error is for a request that was given up, see
+// [DeferralObserver]. Warn is for a hold that was lost, and for a call that has waited for a hold
+// of its own client for a watchdog timeout. It is also for a server that evicts keys with a time to
+// live, and for a master that accepts writes without its replicas. Debug is for retries. Without it
+// Warn and Error go to [slog.Default], and Debug nowhere; slog.DiscardHandler is for silence.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *core.Config) error {
 		if l == nil {
@@ -113,10 +111,10 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithObserver sets who is told what the client does. It is also told what the
-// optional interfaces of an observer say that it implements: [DecisionObserver],
-// [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver],
-// [DeferralObserver] and [OutcomeObserver].
+// WithObserver sets the observer, which is notified of what the client does. An observer may also
+// implement optional interfaces, and is then notified of what they describe: [DecisionObserver],
+// [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver], [DeferralObserver] and
+// [OutcomeObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *core.Config) error {
 		if o == nil {
@@ -244,12 +242,12 @@ func WithMaxValue(n int) Option {
 // mostBlocked bounds WithBlockedConnections.
 const mostBlocked = 1000
 
-// WithBlockedConnections bounds the connections that block on each server for those
-// who wait for elements of queues and entries of streams, and where CLIENT TRACKING is refused those that block for
-// who listens to reliable topics. The default is 16 of each, and needs no change but on a
-// cluster: there a connection serves the queues of one slot, or up to 1,000 of them. Where more
-// slots are waited for on a node than it has connections, the last one polls the queues of all
-// others, see packages queue and stream.
+// WithBlockedConnections bounds the connections that block on each server for waiters of queues and
+// streams. Where CLIENT TRACKING is refused, it also bounds those that block for listeners of
+// reliable topics. The default is 16 of each, and only a cluster may need more: there a connection
+// serves the queues of one slot, or up to 1,000 of them. Where more slots are waited for on a node
+// than it has connections, the last one polls the queues of all others, see packages queue and
+// stream.
 func WithBlockedConnections(n int) Option {
 	return option(func(c *core.Config) error {
 		if n < 1 || n > mostBlocked {

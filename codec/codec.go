@@ -24,9 +24,9 @@ func For[T any](f Family) Codec[T] { return build[T](f, false) }
 // Key returns the codec of keys that are given no other: [Text].
 func Key[K comparable]() Codec[K] { return KeyOf[K](Text) }
 
-// KeyOf is [For] for keys, which have to be the same bytes whenever they are
-// equal: it refuses floats, interfaces, pointers, and structs and arrays that
-// have no text. Who knows better gives a codec of [For].
+// KeyOf returns the codec of a family for keys. Equal keys must have the same bytes: KeyOf refuses
+// floats, interfaces, pointers, and structs and arrays that have no text. For these give a codec of
+// [For].
 func KeyOf[K comparable](f Family) Codec[K] { return build[K](f, true) }
 
 // Check returns why c can be used for nothing: there is none, or its family has no
@@ -52,7 +52,7 @@ func IsText[T any](c Codec[T]) bool {
 	return text
 }
 
-// Encode returns v as a command takes it.
+// Encode returns v as a command takes it. Its errors are those of the codec.
 func Encode[T any](c Codec[T], v T) (string, error) {
 	if m, ours := c.(*made[T]); ours && m.same {
 		s := as[string](v)
@@ -65,8 +65,8 @@ func Encode[T any](c Codec[T], v T) (string, error) {
 	return unsafe.String(unsafe.SliceData(b), len(b)), err
 }
 
-// Decode returns the value of what a reply has. It copies nothing where the text is
-// the value. Its error names T and the codec, and wraps the codec's own.
+// Decode returns the value of what a reply has. It copies nothing where the text is the value.
+// Errors: those of the codec, with the names of T and of the codec.
 func Decode[T any](c Codec[T], s string) (v T, err error) {
 	m, ours := c.(*made[T])
 	if ours {

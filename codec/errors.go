@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	// ErrInvalidArgument is wrapped by the error for a type or a value that a codec
-	// cannot write, such as a nil pointer, a float as a key, or text that is no
-	// UTF-8. It is rueidisson.ErrInvalidArgument. Nothing was sent to the server.
+	// ErrInvalidArgument is wrapped by the error for a type or a value that a codec cannot write.
+	// Examples are a nil pointer, a float as a key, and text that is no UTF-8. It is
+	// rueidisson.ErrInvalidArgument. Nothing was sent to the server.
 	ErrInvalidArgument = errors.New("invalid argument")
 
 	// ErrDecode is wrapped by every [DecodeError].

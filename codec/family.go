@@ -55,7 +55,7 @@ var (
 // Java: JsonJacksonCodec.
 func Jackson(class string) Family { return Family{jackson, class} }
 
-// JacksonMsgpack is [Jackson] in MessagePack. Java: MsgPackJacksonCodec.
+// JacksonMsgpack writes what [Jackson] writes, in MessagePack. Java: MsgPackJacksonCodec.
 func JacksonMsgpack(class string) Family { return Family{jacksonPack, class} }
 
 var names = map[kind]string{
@@ -72,8 +72,8 @@ func (f Family) String() string {
 	return name
 }
 
-// ParseFamily reads text, bytes, json, msgpack, kryo5, jackson and
-// jackson-msgpack. The last two may be followed by a colon and a class.
+// ParseFamily reads text, bytes, json, msgpack, kryo5, jackson and jackson-msgpack. The last two
+// may be followed by a colon and a class. Anything else returns [ErrInvalidArgument].
 func ParseFamily(s string) (Family, error) {
 	name, class, _ := strings.Cut(s, ":")
 	for k, n := range names {

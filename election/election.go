@@ -33,8 +33,8 @@ type Election struct {
 	bad  error // what every operation returns, if the name or an option cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.Election.
+// New returns a handle on the election of that name. Programs call client.Election(name), which
+// returns the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string, opts ...Option) *Election {
 	e := c.Engine()
 	el := &Election{p: newProtocol(e, e.Map(name))}

@@ -25,8 +25,8 @@ type Lock struct {
 	bad  error  // what every operation returns, if the name cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.FairLock.
+// New returns a handle on the fair lock of that name. Programs call client.FairLock(name), which
+// returns the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string) *Lock { return newLock(c.Engine(), name, c.Engine().Map(name)) }
 
 func newLock(e *locking.Engine, name, mapped string) *Lock {

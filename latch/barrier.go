@@ -28,8 +28,9 @@ type Barrier struct {
 	bad     error                           // what every operation returns, if an argument cannot be used
 }
 
-// NewBarrier returns a handle. Programs outside of this module call
-// rueidisson.Client.Barrier.
+// NewBarrier returns a handle on the barrier of that name. Programs call client.Barrier(name,
+// parties), which returns the same. NewBarrier is for packages that take a [Client] and do not
+// import rueidisson.
 func NewBarrier(c Client, name string, parties int, opts ...BarrierOption) *Barrier {
 	e := c.Engine()
 	h := e.Shared(barriersKey{}, func() any {

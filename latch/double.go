@@ -21,8 +21,9 @@ import (
 // are the same double barrier.
 type DoubleBarrier struct{ b *Barrier }
 
-// NewDoubleBarrier returns a handle. Programs outside of this module call
-// rueidisson.Client.DoubleBarrier.
+// NewDoubleBarrier returns a handle on the double barrier of that name. Programs call
+// client.DoubleBarrier(name, parties), which returns the same. NewDoubleBarrier is for packages
+// that take a [Client] and do not import rueidisson.
 func NewDoubleBarrier(c Client, name string, parties int) *DoubleBarrier {
 	e := c.Engine()
 	return &DoubleBarrier{NewBarrier(e, name, parties)}

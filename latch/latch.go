@@ -28,8 +28,8 @@ type Latch struct {
 	bad  error  // what every operation returns, if the name cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.Latch.
+// New returns a handle on the latch of that name. Programs call client.Latch(name), which returns
+// the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string) *Latch {
 	e := c.Engine()
 	key := e.Map(name)
@@ -101,8 +101,8 @@ func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64,
 	return left, l.failed("count down", err)
 }
 
-// CountDownOnce is CountDown for a party, which counts once for each arming of the latch: if it has
-// counted already, it only gets the rest of the count. So a party whose process was started again
+// CountDownOnce counts down by one for a party, once for each arming of the latch. If the party has
+// counted already, CountDownOnce only returns the count. So a party whose process was started again
 // does not count for another one. Arm the latch by [Latch.TrySetCount]. After an arming by Java the
 // parties do not count anew, unless the arming is detected by a count that is higher than possible.
 //

@@ -26,9 +26,9 @@ func (l *Lock) Check(ctx context.Context) error {
 	return check.Run(ctx, l.p.object("lock", l.name, l.bad))
 }
 
-// Check is [Lock.Check], and looks at the counter of the tokens.
+// Check does what [Lock.Check] does, and looks at the counter of the tokens.
 //
-// Cost and errors: as Lock.Check.
+// Cost and errors: as [Lock.Check].
 func (f *Fenced) Check(ctx context.Context) error {
 	o := f.l.p.object("fenced lock", f.l.name, f.l.bad)
 	o.Keys = append(o.Keys, check.Keys(check.String, keys.LockToken(f.l.p.name))...)

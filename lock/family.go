@@ -12,10 +12,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 )
 
-// NewHold is for the packages of this module; its parameters are internal. It makes a hold of the
-// holding that acquire acquires for its seat. The contexts of the hold carry it for each of the
+// NewHold makes a hold of the holding that acquire acquires for its seat. It is for the packages of
+// this module: its parameters are internal. The contexts of the hold carry it for each of the
 // handles: a lock of that name and client re-enters under them. If the holding has Members, the
-// contexts carry these instead.
+// contexts carry these instead. NewHold returns the errors of acquire.
 func NewHold(acquire func(seat lease.Seat) (locking.Holding, error), of ...lockkit.Handle) (*Hold, error) {
 	return newHold(acquire, handles(of))
 }

@@ -32,8 +32,9 @@ var _ Locker = (*Fenced)(nil)
 // can be released.
 type Fenced struct{ l Lock }
 
-// NewFenced returns a handle. Programs outside of this module call
-// rueidisson.Client.FencedLock.
+// NewFenced returns a handle on the fenced lock of that name. Programs call
+// client.FencedLock(name), which returns the same. NewFenced is for packages that take a [Client]
+// and do not import rueidisson.
 func NewFenced(c Client, name string) *Fenced {
 	e := c.Engine()
 	return &Fenced{of(newFencedProtocol(e, e.Map(name)), name)}
@@ -75,8 +76,11 @@ func (f *Fenced) ForceUnlock(ctx context.Context) (held bool, err error) {
 	return f.l.ForceUnlock(ctx)
 }
 
-// Delete is ForceUnlock. It keeps the counter, because tokens would repeat without it. Redisson's
-// delete removes the counter and notifies no waiter.
+// Delete takes the lock away from its holder, as [Fenced.ForceUnlock] does. It keeps the counter,
+// because tokens would repeat without it. Redisson's delete removes the counter and notifies no
+// waiter.
+//
+// Cost and errors: as [Lock.ForceUnlock].
 func (f *Fenced) Delete(ctx context.Context) (held bool, err error) { return f.l.ForceUnlock(ctx) }
 
 // Locked reports whether the lock is held, as [Lock.Locked] does.

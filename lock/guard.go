@@ -42,7 +42,9 @@ type Guard struct {
 	bad     error
 }
 
-// NewGuard returns a guard. Programs outside of this module call rueidisson.Client.FenceGuard.
+// NewGuard returns a guard of a key, for the holders of a fenced lock. Programs call
+// client.FenceGuard(key, lock), which returns the same. NewGuard is for packages that take a
+// [Client] and do not import rueidisson.
 func NewGuard(c Client, key, lock string) *Guard {
 	e := c.Engine()
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}

@@ -20,7 +20,10 @@ type Client = object.Client
 type Locker interface {
 	// Name is the name that the handle was made with.
 	Name() string
+	// Lock waits until the lock is free and acquires it, as [Lock.Lock] does. ctx bounds the wait.
 	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
+	// TryLock acquires the lock if it is free now, or becomes free within [WithWait], as [Lock.TryLock]
+	// does. Else it returns [ErrNotAcquired].
 	TryLock(ctx context.Context, opts ...TryOption) (*Hold, error)
 }
 
@@ -34,8 +37,8 @@ type Lock struct {
 	bad  error  // what every operation returns, if the name cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.Lock.
+// New returns a handle on the lock of that name. Programs call client.Lock(name), which returns the
+// same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string) *Lock {
 	e := c.Engine()
 	l := of(newProtocol(e, e.Map(name)), name)
@@ -192,9 +195,10 @@ func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 
 // Waiting returns how many processes listen for the lock's release. That is about the number of
 // waiting processes: a listener stays for a moment after its last waiter. On a cluster with plain
-// channels only the listeners of one node are counted.
+// channels only the listeners of one node are counted. ctx bounds the round trip.
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
+// Errors: ctx's error and cause; [ErrClosed]; [ErrInvalidArgument]; those of Redis.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
 	n, err := ask(ctx, l, func() (int, error) { return l.p.e.Listeners(ctx, l.p.Channel()) })
 	return n, l.failed("count waiters of", err)
@@ -211,9 +215,11 @@ func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.p
 // failed names the operation and the lock.
 func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.name, err) }
 
-// Do locks l, runs fn under the hold's context, and unlocks. It returns the errors of fn and of the
-// unlock, joined. [ErrLost] after fn succeeded means that the work may have overlapped with the
-// work of another holder.
+// Do locks l, runs fn under the hold's context, and unlocks. ctx bounds the wait for the lock, and
+// fn's context ends with it. Do returns the errors of fn and of the unlock, joined. [ErrLost] after
+// fn succeeded means that the work may have overlapped with the work of another holder.
+//
+// Cost and other errors: as [Lock.Lock] and [Hold.Unlock].
 func Do(ctx context.Context, l Locker, fn func(ctx context.Context) error, opts ...LockOption) (err error) {
 	hold, err := l.Lock(ctx, opts...)
 	if err != nil {

@@ -28,7 +28,9 @@ func (m *MultiLock) Check(ctx context.Context) error {
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (g *Group) Check(ctx context.Context) error { return g.check(ctx, g.bad) }
 
-// Check is [Group.Check], and refuses no values.
+// Check does what [Group.Check] does, and refuses an empty list of values.
+//
+// Cost and errors: as [Group.Check].
 func (v *Values) Check(ctx context.Context) error { return v.g.check(ctx, v.bad) }
 
 func (g *Group) check(ctx context.Context, bad error) error {

@@ -26,8 +26,8 @@ type Group struct {
 	bad    error  // what every operation returns, if the name cannot be used
 }
 
-// NewGroup returns a handle. Programs outside of this module call
-// rueidisson.Client.LockGroup.
+// NewGroup returns a handle on the group of that name. Programs call client.LockGroup(name), which
+// returns the same. NewGroup is for packages that take a [Client] and do not import rueidisson.
 func NewGroup(c Client, name string) *Group {
 	e := c.Engine()
 	mapped := e.Map(name)
@@ -37,13 +37,18 @@ func NewGroup(c Client, name string) *Group {
 // Name returns the name that the handle was made with.
 func (g *Group) Name() string { return g.name }
 
-// Lock waits until all of the values are free, and acquires them all: it is [Values.Lock] of
-// [Group.Of].
+// Lock waits until all of the values are free, and acquires them all. ctx bounds the wait. It does
+// what [Values.Lock] of [Group.Of] does.
+//
+// Cost and errors: as [Values.Lock].
 func (g *Group) Lock(ctx context.Context, values ...string) (*lock.Hold, error) {
 	return g.Of(values...).Lock(ctx)
 }
 
-// TryLock acquires the values if all of them are free now: it is [Values.TryLock] of [Group.Of].
+// TryLock acquires the values if all of them are free now. Else it returns [ErrNotAcquired]. It
+// does what [Values.TryLock] of [Group.Of] does.
+//
+// Cost and other errors: as [Values.Lock].
 func (g *Group) TryLock(ctx context.Context, values ...string) (*lock.Hold, error) {
 	return g.Of(values...).TryLock(ctx)
 }

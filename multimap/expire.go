@@ -110,12 +110,13 @@ func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err err
 	return left, m.failedAt("look at", key, err)
 }
 
-// ExpireAll lets the whole multimap go in d, with all that is written until then, and reports whether there is one.
-// Where it takes longer than d to tell all its keys, it goes then; values of a key that is put at that moment may stay
-// a second longer, where only Redisson finds them. With [WithNativeExpiry] values go with their key, if that ends
-// before. Cost: two script calls, and HSCAN and one more for each 1,000 keys, and all that twice where d is below a
-// minute. Errors: as Put; after one, call it again, or values of keys that have gone take up memory. Source:
-// RMultimap.expire.
+// ExpireAll has the whole multimap expire in d, with all that is written until then, and reports
+// whether there is one. If it takes longer than d to set the time of all its keys, the multimap
+// expires after that. The values of a key that is put at that moment may stay a second longer,
+// where only Redisson finds them. With [WithNativeExpiry] values expire with their key, if that
+// expires before. Cost: two script calls, and HSCAN and one more for each 1,000 keys, and all that
+// twice where d is below a minute. Errors: as Put; after one, call it again, or values of keys that
+// have expired take up memory. Source: RMultimap.expire.
 func (m *multi[K, V]) ExpireAll(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
 		until := m.e.Mono() + d

@@ -75,8 +75,8 @@ func WithNativeExpiry() Option {
 
 // Entry is one value of a multimap, with its key.
 type Entry[K comparable, V any] struct {
-	Key   K
-	Value V
+	Key   K // that the value belongs to
+	Value V // one of the values of Key
 }
 
 // A ScanOption changes one iteration.

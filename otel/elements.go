@@ -64,8 +64,8 @@ func ObserveLength(name string, length func(context.Context) (int64, error), opt
 	return observe("rueidisson.queue.length", "Number of elements of a queue, a stream or a topic.", length, opts, queueKey.String(name))
 }
 
-// ObserveLag is [ObserveLength] for the lag of a group of a stream, or of a durable name of a
-// topic:
+// ObserveLag observes, as [ObserveLength] does, the lag of a group of a stream, or of a durable
+// name of a topic:
 //
 //	stop, err := otel.ObserveLag("orders", "billing", orders.Durable("billing").Lag)
 func ObserveLag(name, group string, lag func(context.Context) (int64, error), opts ...Option) (stop func() error, err error) {

@@ -78,11 +78,10 @@ func (q *Bounded[T]) Reconcile(ctx context.Context, capacity int) error {
 // [Bounded.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
 func (q *Bounded[T]) Free(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
-// Offer puts elements at the tail when there is room for all of them, and returns
-// how many there are then. Only ctx ends the wait; a server that does not answer is
-// borne for a watchdog timeout. Those of a process who wait for one queue are served
-// in the order in which they came. For more elements than the capacity there is never
-// room. At most 5,000 go at once.
+// Offer puts elements at the tail when there is room for all of them, and returns how many there
+// are then. Only ctx ends the wait; Offer waits for a silent server for a watchdog timeout. The
+// waiters of a process for one queue are served in the order in which they came. For more elements
+// than the capacity there is never room. At most 5,000 elements can be offered at once.
 //
 // Cost: one script call; one for each message that there is room, and one in 5 s, while it is the first of its process
 // that waits. Errors: [ErrNoCapacity]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed];
@@ -91,22 +90,27 @@ func (q *Bounded[T]) Offer(ctx context.Context, v ...T) (size int64, err error) 
 	return q.q.put(ctx, "RPUSH", v)
 }
 
-// OfferFirst puts elements at the head when there is room for all of them, one after the other, so that the last of
-// them is the head then; see [Bounded.Offer]. Redisson has none.
+// OfferFirst puts elements at the head when there is room for all of them, one after the other, so
+// that the last of them is the head then. Only ctx ends the wait. Redisson has none.
+//
+// Cost and errors: as [Bounded.Offer].
 func (q *Bounded[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.put(ctx, "LPUSH", v)
 }
 
-// TryOffer puts an element at the tail if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]. That is the server's answer: where it was not
-// reached of late, the error is the last failure, or context.DeadlineExceeded. See
-// [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
+// TryOffer puts an element at the tail if there is room now, or becomes within [WithWait], and else
+// returns [ErrFull]. ErrFull is the server's answer. If the last exchange with the server failed,
+// the error is that failure, or context.DeadlineExceeded.
+//
+// Cost and other errors: as [Bounded.Offer]. Source: RBoundedBlockingQueue.offer.
 func (q *Bounded[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "RPUSH", v, opts)
 }
 
-// TryOfferFirst puts an element at the head if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]; see [Bounded.OfferFirst].
+// TryOfferFirst puts an element at the head if there is room now, or becomes within [WithWait], and
+// else returns [ErrFull].
+//
+// Cost and other errors: as [Bounded.TryOffer].
 func (q *Bounded[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
 	return q.q.tryPut(ctx, "LPUSH", v, opts)
 }
@@ -126,7 +130,9 @@ func (q *Bounded[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.pops(ctx))
 }
 
-// Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
+// Peek returns the head and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Queue.Peek].
 func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
 // Take takes the head and frees its slot, in one step, and waits for one while the
@@ -139,12 +145,12 @@ func (q *Bounded[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx,
 // ctx ends after a command that failed, the error wraps rueidisson.ErrUnreached; see
 // [Queue.Take].
 //
-// Cost: one script call for up to 100 callers, and if the queue is empty one command that blocks, and two script calls
-// for each element that is offered, in each process that waits. The command takes nothing, so a connection that breaks
-// neither frees nor keeps a slot by mistake. Queues with waiters have a connection each, up to those of
-// rueidisson.WithBlockedConnections; beyond, they are polled. Errors: [ErrDecode]; ctx's error and cause;
-// [ErrOutcomeUnknown]; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RBoundedBlockingQueue.take.
+// Cost: one script call for up to 100 callers. If the queue is empty: one command that blocks, and
+// in each process that waits two script calls for each element that is offered. The command takes
+// nothing, so a connection that breaks neither frees nor keeps a slot by mistake. Queues with
+// waiters have a connection each, up to those of rueidisson.WithBlockedConnections; beyond, they
+// are polled. Errors: [ErrDecode]; ctx's error and cause; [ErrOutcomeUnknown];
+// [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBoundedBlockingQueue.take.
 func (q *Bounded[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
 // Consume takes element after element, as [Bounded.Take] does; see
@@ -153,20 +159,27 @@ func (q *Bounded[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, q.q.take)
 }
 
-// Remove removes elements that are v and frees their slots, and returns how many
-// there were, which Java gets wrong where one stands there twice; see
+// Remove removes elements that are v, as [Queue.Remove] does, frees their slots, and returns how
+// many there were. Java returns a wrong number if an element is in the queue twice.
+//
+// Cost: one script call, which looks at every element until it has found them. Errors: as
 // [Queue.Remove].
 func (q *Bounded[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, boundedRemove, q.q.Keys, v, q.q.channel, q.q.sharded, decimal(int64(n)))
 }
 
-// Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
+// Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time, as [Queue.Drain]
+// does. It never waits for elements; ctx bounds the calls.
+//
+// Cost: LLEN, and one script call for each 5,000 or 1 MB; the first seven take less. Errors: as
+// [Bounded.Poll], but ErrEmpty.
 func (q *Bounded[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
-// Values walks the elements from the head on, and leaves them there; see
-// [Queue.Values].
+// Values walks the elements from the head on, and leaves them there, as [Queue.Values] does.
+//
+// Cost and errors: as [Queue.Values].
 func (q *Bounded[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what

@@ -54,10 +54,10 @@ func (q *base) check(ctx context.Context, types []string, channels []pubsub.Chan
 	return check.Run(ctx, o)
 }
 
-// Check reports what would keep the queue from working: a name or an option that cannot be used, a key of another type,
-// and what the server's ACL does not permit to this client's user. It asks for every command of every operation. It takes
-// nothing and writes nothing. It does not look at elements, nor at the codec of those who wrote them. The answer is of
-// this moment.
+// Check reports what would keep the queue from working: a name or an option that cannot be used, a
+// key of another type, and what the server's ACL does not permit to this client's user. It asks for
+// every command of every operation. It takes nothing and writes nothing. It does not look at
+// elements, nor at the codec that wrote them. The answer is of this moment.
 //
 // Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; rueidisson.ErrWrongKind;
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
@@ -65,9 +65,10 @@ func (q *Queue[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List}, nil, listCommands)
 }
 
-// Check is [Queue.Check], and looks at the number of free slots. That no capacity is set is no error of it.
+// Check does what [Queue.Check] does, and looks at the number of free slots. A capacity that is not
+// set is no error of it.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Bounded[T]) Check(ctx context.Context) error {
 	channel := pubsub.Channel{Kind: pubsub.Plain, Name: q.q.channel}
 	channels := []pubsub.Channel{channel}
@@ -77,23 +78,24 @@ func (q *Bounded[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List, check.String}, channels, listCommands, boundedCommands)
 }
 
-// Check is [Queue.Check], and looks at the capacity. That none is set is no error of it.
+// Check does what [Queue.Check] does, and looks at the capacity. A capacity that is not set is no
+// error of it.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Ring[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.List, check.String}, nil, listCommands, ringCommands)
 }
 
-// Check is [Queue.Check].
+// Check does what [Queue.Check] does.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Priority[T]) Check(ctx context.Context) error {
 	return q.q.check(ctx, []string{check.ZSet}, nil, zsetCommands)
 }
 
-// Check is [Queue.Check] of the queue, and of what waits in both formats.
+// Check does what [Queue.Check] does for the queue, and for what waits in both formats.
 //
-// Cost and errors: as Queue.Check.
+// Cost and errors: as [Queue.Check].
 func (q *Delayed[T]) Check(ctx context.Context) error {
 	d := &q.q.of
 	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: d.channel}, {Kind: pubsub.Plain, Name: d.news}}

@@ -38,8 +38,8 @@ type Delayed[T any] struct{ q *delayed[T] }
 
 // Waiting is an element that is not due yet, or was not moved yet.
 type Waiting[T any] struct {
-	Value T
-	Due   time.Time
+	Value T         // the element
+	Due   time.Time // when it is moved into the queue, by the clocks of the clients
 }
 
 // delayed is a handle on what waits, and on where it goes.

@@ -47,12 +47,12 @@ func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v 
 	return v, q.q.Failed("move an element of", err)
 }
 
-// TakeMove is [Queue.Move] that waits for an element while the queue is empty. Only ctx
-// ends the wait; a server that does not answer is borne for a watchdog timeout. A ctx that
-// ends moves nothing, unless the server was being asked: that answer is waited for.
+// TakeMove moves an element as [Queue.Move] does, and waits for one while the queue is empty. Only
+// ctx ends the wait; TakeMove waits for a silent server for a watchdog timeout. If ctx ends,
+// nothing is moved, unless a request is under way: TakeMove waits for its answer.
 //
-// Several who wait for one queue are told of an element at the same time, and one of them
-// moves it. After [ErrOutcomeUnknown] the element is in one of the two queues.
+// All waiters of one queue are notified of an element at the same time, and one of them moves it.
+// After [ErrOutcomeUnknown] the element is in one of the two queues.
 //
 // Cost: one command, and while the queue is empty a share of one that blocks, and one for each element that comes.
 // Errors: [ErrDecode]; [ErrOutcomeUnknown]; [ErrInvalidArgument]; ctx's error and cause, with rueidisson.ErrUnreached
@@ -62,8 +62,11 @@ func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End)
 	return q.q.takeMove(ctx, from, to, at)
 }
 
-// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty]; see [Queue.PollN]. Source:
-// RDeque.pollLast(limit).
+// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty]. It never
+// waits for elements.
+//
+// Cost and errors: as [Queue.PollN].
+// Source: RDeque.pollLast(limit).
 func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, tail))
 }

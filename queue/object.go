@@ -50,8 +50,9 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 	return c.q.Expire(ctx, d)
 }
 
-// ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the object at
-// once. ExpireAt returns [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
+// ExpireAt deletes the whole object at a time, as Expire does after a duration, by the clock of the
+// server. A time that has passed deletes the object at once. ExpireAt returns [ErrInvalidArgument]
+// if the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
@@ -77,17 +78,18 @@ func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 // Cost: one script call. Errors: as Delete. Source: RObject.rename.
 func (c common) Rename(ctx context.Context, to string) (bool, error) { return c.q.Rename(ctx, to) }
 
-// RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is an
-// object to rename.
+// RenameIfAbsent renames the object, as Rename does, if nothing has the new name, and reports
+// whether it did.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.renamenx.
 func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return c.q.RenameIfAbsent(ctx, to)
 }
 
-// Copy copies the object under another name, with its capacity if it has one and the time when it ends, if
-// nothing has that name, and reports whether that is so and there is an object. The server does nothing else
-// meanwhile, about 20 ms for a million elements. On a cluster both names share a hash tag.
+// Copy copies the object under another name, if nothing has that name, and reports whether it did.
+// It copies the capacity, if there is one, and the time when the object expires. The server does
+// nothing else meanwhile, about 20 ms for a million elements. On a cluster both names share a hash
+// tag.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.copy.
 func (c common) Copy(ctx context.Context, to string) (bool, error) { return c.q.Copy(ctx, to) }

@@ -24,8 +24,8 @@ type Priority[T any] struct {
 
 // Scored is an element of a [Priority] with its score.
 type Scored[T any] struct {
-	Value T
-	Score float64
+	Value T       // the element
+	Score float64 // the lowest is taken first
 }
 
 // NewPriority returns a handle on the priority queue of that name, whose elements come by their scores.
@@ -52,16 +52,19 @@ func (q *Priority[T]) Offer(ctx context.Context, v T, score float64) (added bool
 	return n > 0, err
 }
 
-// OfferAll is [Priority.Offer] of several elements, and returns how many are
-// new. Up to 5,000 of them or 1 MB are offered together. More are offered in parts, one
-// after the other, and after an error the first of them may have been offered.
-// Source: RScoredSortedSet.addAll.
+// OfferAll offers several elements, as [Priority.Offer] does one, and returns how many are new. Up
+// to 5,000 of them or 1 MB are offered together. More are offered in parts, one after the other,
+// and after an error the first of them may have been offered.
+//
+// Cost: one command for each part. Errors: as [Priority.Offer]. Source: RScoredSortedSet.addAll.
 func (q *Priority[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int64, err error) {
 	return q.q.offer(ctx, nil, vs)
 }
 
-// OfferIfAbsent is [Priority.Offer] of an element that is not there yet; one that is keeps its score. Source:
-// RScoredSortedSet.addIfAbsent.
+// OfferIfAbsent offers an element if it is not there yet, and reports whether it did. An element
+// that is there keeps its score.
+//
+// Cost and errors: as [Priority.Offer]. Source: RScoredSortedSet.addIfAbsent.
 func (q *Priority[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (added bool, err error) {
 	n, err := q.q.offer(ctx, []string{"NX"}, []Scored[T]{{v, score}})
 	return n > 0, err
@@ -79,7 +82,10 @@ func (q *Priority[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (ad
 // [ErrDecode]; as [Priority.Offer]. Source: RScoredSortedSet.pollFirst, pollFirstEntry.
 func (q *Priority[T]) Poll(ctx context.Context) (Scored[T], error) { return q.q.poll(ctx, lowest) }
 
-// PollLast takes the element of the highest score; see [Priority.Poll]. Source: RScoredSortedSet.pollLast.
+// PollLast takes the element of the highest score, or returns [ErrEmpty], as [Priority.Poll] does
+// for the lowest.
+//
+// Cost and errors: as [Priority.Poll]. Source: RScoredSortedSet.pollLast.
 func (q *Priority[T]) PollLast(ctx context.Context) (Scored[T], error) {
 	return q.q.poll(ctx, highest)
 }
@@ -90,9 +96,9 @@ func (q *Priority[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, lowest))
 }
 
-// Take takes the element of the lowest score, and waits for one while there is none,
-// as [Queue.Take] does, by a connection that all of a process share who wait so.
-// Those who wait for one queue are served in the order in which they came.
+// Take takes the element of the lowest score, and waits for one while there is none, as
+// [Queue.Take] does. All such waiters of a process share a connection. The waiters of one queue are
+// served in the order in which they came.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Errors: [ErrDecode]; ctx's error and cause,
 // with [ErrOutcomeUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrInvalidArgument]; [ErrClosed];
@@ -115,8 +121,9 @@ func (q *Priority[T]) Consume(ctx context.Context) iter.Seq2[Scored[T], error] {
 // [ErrEmpty]; as [Priority.Len]; [ErrDecode]. Source: RScoredSortedSet.first, firstScore.
 func (q *Priority[T]) Peek(ctx context.Context) (Scored[T], error) { return q.q.peek(ctx, "0") }
 
-// PeekLast returns the element of the highest score and leaves it there, or
-// [ErrEmpty]; see [Priority.Peek]. Source: RScoredSortedSet.last.
+// PeekLast returns the element of the highest score and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Priority.Peek]. Source: RScoredSortedSet.last.
 func (q *Priority[T]) PeekLast(ctx context.Context) (Scored[T], error) {
 	return q.q.peek(ctx, "-1")
 }
@@ -133,8 +140,11 @@ func (q *Priority[T]) Remove(ctx context.Context, v ...T) (int64, error) {
 	return q.q.remove(ctx, v)
 }
 
-// Drain takes all elements from the lowest score on, 5,000 or about 1 MB at a time; see
-// [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000 or 1 MB; see there.
+// Drain takes all elements from the lowest score on, 5,000 or about 1 MB at a time, as
+// [Queue.Drain] does. It never waits for elements; ctx bounds the calls.
+//
+// Cost: ZCARD, and ZPOPMIN for each 5,000 or 1 MB; the first seven take less. Errors: as
+// [Priority.Poll], but ErrEmpty.
 func (q *Priority[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 	return q.q.drain(ctx, q.q.popsFrom(ctx, lowest))
 }

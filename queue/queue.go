@@ -39,14 +39,18 @@ func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpush, v)
 }
 
-// OfferFirst puts elements at the head, one after the other, so that the last of them is the head then; see
-// [Queue.Offer]. Source: RDeque.addFirst.
+// OfferFirst puts elements at the head, one after the other, so that the last of them is the head
+// then, and returns how many the queue has.
+//
+// Cost and errors: as [Queue.Offer]. Source: RDeque.addFirst.
 func (q *Queue[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer first to", lpush, v)
 }
 
-// OfferIfExists puts elements at the tail if the queue is not empty, and returns how many there are then: 0 if it was,
-// and nothing was offered. See [Queue.Offer]. Source: RDeque.addLastIfExists.
+// OfferIfExists puts elements at the tail if the queue is not empty, and returns how many there are
+// then: 0 if it was, and nothing was offered.
+//
+// Cost and errors: as [Queue.Offer]. Source: RDeque.addLastIfExists.
 func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err error) {
 	return q.q.offer(ctx, "offer to", rpushx, v)
 }
@@ -68,12 +72,13 @@ func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ct
 // are left out; PollN then returns the others together with an error. So it does if the further
 // elements fail.
 //
-// A handle remembers the longest element that it has seen of late. One command takes as many
+// A handle remembers the longest element that it has seen lately. One command takes as many
 // elements as make about a megabyte if each is that long. Between two commands others may take
-// some. See [Queue.Poll].
+// some. PollN never waits for elements; ctx bounds the calls.
 //
-// Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element begins with 1, 4, 16 and 64
-// elements, by a command for each. Source: RQueue.poll(limit).
+// Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element begins
+// with 1, 4, 16 and 64 elements, by a command for each. Errors: as [Queue.Poll]. Source:
+// RQueue.poll(limit).
 func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, head))
 }
@@ -82,8 +87,9 @@ func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) {
 // [ErrDecode]. Source: RQueue.peek.
 func (q *Queue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
-// PeekLast returns the tail and leaves it there; see [Queue.Peek]. Source:
-// RDeque.peekLast.
+// PeekLast returns the tail and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Queue.Peek]. Source: RDeque.peekLast.
 func (q *Queue[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
 
 // MoveTo takes the head, puts it at the tail of another queue of this client, and
@@ -96,9 +102,9 @@ func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 	return q.q.moveTo(ctx, other)
 }
 
-// Remove removes n elements that are v, from the head on, or if n is negative so
-// many from the tail on, or if it is 0 all of them, and returns how many there
-// were. Bytes are compared, not values: a codec may have several for one value.
+// Remove removes up to n elements that are v, and returns how many it removed. It begins at the
+// head, or at the tail if n is negative; 0 removes all of them. It compares bytes, not values: a
+// codec may have several for one value.
 //
 // Cost: one command, which looks at every element until it has found them. Errors: as [Queue.Offer]. Source:
 // RQueue.remove, removeLastOccurrence.

@@ -92,12 +92,14 @@ func (q *Ring[T]) PollN(ctx context.Context, n int) ([]T, error) {
 	return q.q.pollN(ctx, n, q.q.pops(ctx))
 }
 
-// Peek returns the oldest element and leaves it there, or [ErrEmpty]; see
-// [Queue.Peek].
+// Peek returns the oldest element and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Queue.Peek].
 func (q *Ring[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
-// PeekLast returns the newest element and leaves it there, or [ErrEmpty]; see
-// [Queue.Peek].
+// PeekLast returns the newest element and leaves it there, or [ErrEmpty].
+//
+// Cost and errors: as [Queue.Peek].
 func (q *Ring[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
 
 // Oldest returns up to n elements from the oldest on, and leaves them there. Elements that do
@@ -110,26 +112,32 @@ func (q *Ring[T]) Oldest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, 0, n)
 }
 
-// Newest returns the newest n elements, or all if there are fewer, in the order in which they
-// came, and leaves them there. Those of one script call were the newest at its moment; see
-// [Ring.Oldest]. Source: RRingBuffer.readNewest.
+// Newest returns the newest n elements, or all if there are fewer, in the order in which they came,
+// and leaves them there. Those of one script call were the newest at its moment.
+//
+// Cost and errors: as [Ring.Oldest]. Source: RRingBuffer.readNewest.
 func (q *Ring[T]) Newest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, -int64(n), n)
 }
 
-// Remove removes elements that are v, and returns how many there were; see
-// [Queue.Remove].
+// Remove removes elements that are v, as [Queue.Remove] does, and returns how many there were.
+//
+// Cost and errors: as [Queue.Remove].
 func (q *Ring[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, lrem, []string{q.q.Key}, v, decimal(int64(n)))
 }
 
-// Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
+// Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time, as [Queue.Drain]
+// does. It never waits for elements; ctx bounds the calls.
+//
+// Cost and errors: as [Queue.Drain].
 func (q *Ring[T]) Drain(ctx context.Context) ([]T, error) {
 	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
-// Values walks the elements from the oldest on, and leaves them there; see
-// [Queue.Values].
+// Values walks the elements from the oldest on, and leaves them there, as [Queue.Values] does.
+//
+// Cost and errors: as [Queue.Values].
 func (q *Ring[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
 // Clear drops all elements, and reports whether there were any; the capacity stays.

@@ -35,12 +35,14 @@ func (q *Queue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx, h
 // TakeLast takes the tail, as [Queue.Take] does the head, on a second connection. Source: RBlockingDeque.takeLast.
 func (q *Queue[T]) TakeLast(ctx context.Context) (T, error) { return q.q.take(ctx, tail) }
 
-// TakeAny takes the head of one of several queues of a client, and returns which
-// queue it was: the first in their order that has an element, or the
-// first to get one. See [Queue.Take]; on a cluster the queues may be in any slots.
+// TakeAny takes the head of one of several queues of a client, and returns which queue it was: the
+// first in their order that has an element, or the first to get one. It waits while all are empty,
+// as [Queue.Take] does: only ctx ends the wait. On a cluster the queues may be in any slots.
 //
-// Cost: one command for each run of queues in one slot, and for all on a server that is no cluster; if they are empty
-// also a share of one that blocks. Source: RBlockingQueue.pollFromAny.
+// Cost: one command for each run of queues in one slot, and for all on a server that is no cluster;
+// if they are empty also a share of one that blocks.
+// Errors: as [Queue.Take]; [ErrInvalidArgument] for no queues, and for queues of several clients.
+// Source: RBlockingQueue.pollFromAny.
 func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], err error) {
 	if err = together(qs); err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)

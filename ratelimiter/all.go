@@ -129,10 +129,14 @@ func (a *Combined) String() string {
 	return "all of " + strings.Join(names, ", ")
 }
 
-// Allow reports whether each member has a token now, and takes them.
+// Allow reports whether each member has a token now, and takes them. It never waits for tokens.
+//
+// Cost and errors: as [Combined.Take].
 func (a *Combined) Allow(ctx context.Context) (bool, error) { return a.AllowN(ctx, 1) }
 
-// AllowN reports whether each member has n tokens now, and takes them.
+// AllowN reports whether each member has n tokens now, and takes them. It never waits for tokens.
+//
+// Cost and errors: as [Combined.Take].
 func (a *Combined) AllowN(ctx context.Context, n int64) (bool, error) {
 	if err := a.undecidable(ctx, "allow", []int64{n}); err != nil {
 		return false, err
@@ -140,18 +144,20 @@ func (a *Combined) AllowN(ctx context.Context, n int64) (bool, error) {
 	return a.members.allow(ctx, []int64{n})
 }
 
-// Take takes n tokens of each member if all have them now.
+// Take takes n tokens of each member if all have them now, and nothing otherwise. It never waits
+// for tokens; ctx bounds the round trip.
 //
-// Cost: one round trip; on a hot key, calls of one process for as many tokens
-// go out together. Errors: see [Bucket] and [All]; [ErrExceedsBurst] if n is
-// more than a member holds.
+// Cost: one round trip; on a hot key, calls of one process for as many tokens go out together.
+// Errors: see [Bucket] and [All]; [ErrExceedsBurst] if n is more than a member holds.
 func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 	return a.take(ctx, []int64{n})
 }
 
-// TakeEach is Take with a number of tokens for each member, in their order, such as one request and
-// 2,000 model tokens. It returns [ErrInvalidArgument] unless there are as many numbers as members,
-// those in shadow included.
+// TakeEach takes a number of tokens of each member, in the order of the members, such as one
+// request and 2,000 model tokens. It returns [ErrInvalidArgument] unless there are as many numbers
+// as members, those in shadow included.
+//
+// Cost and other errors: as [Combined.Take].
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
 	if err := a.each(n); err != nil {
 		return AllDecision{}, a.failed("take", err)
@@ -219,8 +225,9 @@ func (a *Combined) Refund(ctx context.Context, n int64) error {
 	return a.refund(ctx, []int64{n})
 }
 
-// RefundEach is Refund with a number of tokens for each member, as
-// [Combined.TakeEach] took them.
+// RefundEach gives a number of tokens back to each member, as [Combined.TakeEach] took them.
+//
+// Cost and errors: as [Combined.Refund]; [ErrInvalidArgument] as for [Combined.TakeEach].
 func (a *Combined) RefundEach(ctx context.Context, n ...int64) error {
 	if err := a.each(n); err != nil {
 		return a.failed("refund", err)
@@ -235,7 +242,8 @@ func (a *Combined) refund(ctx context.Context, n []int64) error {
 	return a.members.refund(ctx, n)
 }
 
-// Wait waits for one token of each member. See [Combined.WaitN].
+// Wait waits for one token of each member and takes them, as [Combined.WaitN] does, with its cost
+// and errors.
 func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
 
 // WaitN waits until n tokens of each member are its own, and takes them. It is [Bucket.WaitN] for

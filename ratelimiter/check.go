@@ -35,7 +35,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return err
 }
 
-// Check is [Bucket.Check] of the limit.
+// Check checks the limit, as [Bucket.Check] does, with its cost and errors.
 func (s *Shadowed) Check(ctx context.Context) error {
 	if s.b == nil {
 		return fmt.Errorf("check: %w: no limit in shadow", ErrInvalidArgument)
@@ -43,9 +43,11 @@ func (s *Shadowed) Check(ctx context.Context) error {
 	return s.b.Check(ctx)
 }
 
-// Check is [Bucket.Check] of all members, those in shadow too, at the same time. Its error joins theirs.
+// Check checks all members, those in shadow too, as [Bucket.Check] does, at the same time. Its
+// error joins theirs.
 //
-// Cost: what each member's Check costs. Errors: [ErrInvalidArgument], [ErrCrossSlot], and those of the members.
+// Cost: what each member's Check costs.
+// Errors: [ErrInvalidArgument], [ErrCrossSlot], and those of the members.
 func (a *Combined) Check(ctx context.Context) error {
 	if err := object.Checked(ctx, a.bad); err != nil {
 		return fmt.Errorf("check rate limiters: %w", err)

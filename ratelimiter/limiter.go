@@ -25,8 +25,8 @@ type Limiter struct {
 	Bucket
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.RateLimiter.
+// New returns a handle on the rate limiter of that name. Programs call client.RateLimiter(name),
+// which returns the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string, opts ...Option) *Limiter {
 	e := c.Engine()
 	of := exchange.HubOf(e).Core(e.Map(name))

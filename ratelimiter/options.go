@@ -94,12 +94,11 @@ func WithLocalDenial() Option {
 	})
 }
 
-// WithPrefetch takes up to n tokens more than a request needs, and answers the
-// next requests from them in the process, and one for more than are left of
-// them from the server alone. It relaxes the limit: in any window up to n tokens
-// for each process may be granted on top of it. A process that dies takes its n
-// tokens along. What is not used within the time in which an empty bucket gets
-// full is dropped. A request that is refused takes nothing along.
+// WithPrefetch takes up to n tokens more than a request needs. The process answers the next
+// requests from them. A request for more tokens than are left is decided by the server alone. It
+// relaxes the limit: in any window up to n tokens for each process may be granted on top of it. A
+// process that dies takes its n tokens along. What is not used within the time in which an empty
+// bucket gets full is dropped. A request that is refused takes nothing along.
 func WithPrefetch(n int64) Option {
 	return option(func(o *options) error {
 		if n < 1 {

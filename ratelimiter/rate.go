@@ -22,6 +22,7 @@ const (
 	PerClient
 )
 
+// String returns "overall" or "per client".
 func (t RateType) String() string { return bucket.Type(t).String() }
 
 // Rate is a limiter's rule: N tokens every Per, and at most Burst at once. It
@@ -31,10 +32,10 @@ func (t RateType) String() string { return bucket.Type(t).String() }
 // A rate of 0 tokens every Per grants nothing, whatever its burst, and
 // [Unlimited] grants all: both without asking the server, once they are known.
 type Rate struct {
-	N     int64
-	Per   time.Duration
-	Burst int64
-	Type  RateType
+	N     int64         // tokens
+	Per   time.Duration // in which they come
+	Burst int64         // the most tokens at once: what a full bucket holds
+	Type  RateType      // whose requests share a bucket
 }
 
 // Unlimited is the rate that grants all, such as a plan without a limit. Its requests are not sent

@@ -22,7 +22,7 @@ type Reservation struct {
 	used atomic.Bool
 }
 
-// Reserve reserves one token. See [Bucket.ReserveN].
+// Reserve reserves one token, as [Bucket.ReserveN] does, with its cost and errors.
 func (b *Bucket) Reserve(ctx context.Context) (*Reservation, error) { return b.ReserveN(ctx, 1) }
 
 // ReserveN takes n tokens, future ones if necessary, and returns when they may be used. ctx ends

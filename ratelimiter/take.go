@@ -9,21 +9,24 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Allow reports whether one token is there now, and takes it. See [Bucket.Take].
+// Allow reports whether one token is there now, and takes it. It never waits for tokens.
+//
+// Cost and errors: as [Bucket.Take].
 func (b *Bucket) Allow(ctx context.Context) (bool, error) { return b.AllowN(ctx, 1) }
 
-// AllowN reports whether n tokens are there now, and takes them if all are.
-// See [Bucket.Take].
+// AllowN reports whether n tokens are there now, and takes them if all are. It never waits for
+// tokens.
+//
+// Cost and errors: as [Bucket.Take].
 func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 	return limits{b}.allow(ctx, []int64{n})
 }
 
-// Take takes n tokens if all are there now, and nothing otherwise. It never
-// waits for tokens. The decision says what is left, or when it would have been
-// allowed.
+// Take takes n tokens if all are there now, and nothing otherwise. It never waits for tokens; ctx
+// bounds the round trip. The decision says what is left, or when it would have been allowed.
 //
-// Cost and errors: see [Bucket]; [ErrExceedsBurst] if n is more than a full bucket holds. Source: the token bucket, in
-// whole numbers and by the server's clock; RRateLimiter.tryAcquire.
+// Cost and errors: see [Bucket]; [ErrExceedsBurst] if n is more than a full bucket holds.
+// Source: the token bucket, in whole numbers and by the server's clock; RRateLimiter.tryAcquire.
 func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 	var v verdict
 	if err := (limits{b}).take(ctx, "take", []int64{n}, 0, &v); err != nil {
@@ -32,11 +35,10 @@ func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 	return v.of(0), nil
 }
 
-// TakeUpTo takes as many tokens as are there now, n at the most, and says how
-// many those are, which may be none. It never waits. For the server it is n
-// requests of one token that come together: on a hot key it goes out with the
-// others. The decision is allowed if a token was taken, and its RetryAfter says
-// when the next one is there if none was. n may be more than the burst.
+// TakeUpTo takes as many tokens as are there now, n at the most, and says how many those are, which
+// may be none. It never waits. For the server it is n requests of one token that come together: on
+// a hot key it is sent with the others. The decision is allowed if a token was taken, and its
+// RetryAfter says when the next one is there if none was. n may be more than the burst.
 //
 // Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst. Source:
 // Bucket4j's tryConsumeAsMuchAsPossible; a limiter on Redisson's keys takes all

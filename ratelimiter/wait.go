@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// Wait waits for one token and takes it. See [Bucket.WaitN].
+// Wait waits for one token and takes it, as [Bucket.WaitN] does, with its cost and errors.
 func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 
 // WaitN waits until n tokens are its own, and takes them. Waiters of all processes are served in

@@ -125,8 +125,8 @@ func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
 	return err
 }
 
-// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless a bound was set before, also
-// one of 0. It reports whether it was set.
+// SetMaxSizeIfAbsent sets the bound, as [Cache.SetMaxSize] does, unless a bound was set before,
+// also one of 0. It reports whether it was set.
 //
 // Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.trySetMaxSize.
 func (m *Cache[K, V]) SetMaxSizeIfAbsent(ctx context.Context, n int64, by Order) (bool, error) {
@@ -213,7 +213,8 @@ func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by O
 	return did, m.m.Failed("bound", err)
 }
 
-// Inside is for this module, see [Mapping]. It has the ends of entries told, too, which may be moved where no entry is
+// Inside returns what packages nearcache, readthrough and writethrough build on. It is for this
+// module, see [Mapping]. It has the ends of entries told, too, which may be moved where no entry is
 // written. Idle times are not: each read moves them.
 func (m *Cache[K, V]) Inside() mapstore.Inside[K, V, PutOption] {
 	in := m.m.Inside(m.TTL)
@@ -248,15 +249,18 @@ func (m *Cache[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool,
 	return m.m.peek(ctx, m.c, k)
 }
 
-// PeekMany is [Cache.Peek] of the keys that have entries. Values that do not decode are left
-// out; PeekMany then returns the others together with an error. Cost: a script call for each
-// 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
+// PeekMany returns the entries of those of the keys that are there, with their times, as
+// [Cache.Peek] does. Values that do not decode are left out; PeekMany then returns the others
+// together with an error.
+//
+// Cost: a script call for each 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
 func (m *Cache[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
 	return m.m.peekAll(ctx, m.c, ks)
 }
 
-// TTLMany is [Cache.TTL] of those of the keys that are there. Cost: a script call for each 500 keys.
-// Errors: as [Map.Has].
+// TTLMany returns the times to live of those of the keys that are there, as [Cache.TTL] does.
+//
+// Cost: a script call for each 500 keys. Errors: as [Map.Has].
 func (m *Cache[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration, error) {
 	return m.m.ttlMany(ctx, m.c, ks)
 }

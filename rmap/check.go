@@ -78,9 +78,10 @@ func (m *Map[K, V]) Check(ctx context.Context) error {
 	return m.m.check(ctx, m.m.checked([]string{check.Hash}, mapstore.PlainCommands, mapstore.AddCommands))
 }
 
-// Check is [Map.Check], and asks whether the server has times to live of entries.
+// Check does what [Map.Check] does, and asks whether the server has times to live of entries.
 //
-// Cost: as Map.Check, and one script call for the first map. Errors: as Map.Check; errors.ErrUnsupported.
+// Cost: as [Map.Check], and one script call for the first map. Errors: as [Map.Check];
+// errors.ErrUnsupported.
 func (m *TTLMap[K, V]) Check(ctx context.Context) error {
 	o := m.m.checked([]string{check.Hash}, mapstore.FieldCommands, mapstore.AddCommands)
 	if m.m.Bad == nil {
@@ -89,9 +90,9 @@ func (m *TTLMap[K, V]) Check(ctx context.Context) error {
 	return m.m.check(ctx, o)
 }
 
-// Check is [Map.Check], and looks at the times and the bound.
+// Check does what [Map.Check] does, and looks at the times and the bound.
 //
-// Cost and errors: as Map.Check.
+// Cost and errors: as [Map.Check].
 func (m *Cache[K, V]) Check(ctx context.Context) error {
 	o := m.m.checked([]string{check.Hash, check.ZSet, check.ZSet, check.ZSet, check.Hash}, mapcache.Commands)
 	if m.m.Bad == nil {
@@ -103,10 +104,11 @@ func (m *Cache[K, V]) Check(ctx context.Context) error {
 	return m.m.check(ctx, o)
 }
 
-// Check is [Map.Check], and looks at every shard. It asks what the ACL permits for the first shard only. It does not
-// compare how many shards there are.
+// Check does what [Map.Check] does, and looks at every shard. It asks what the ACL permits for the
+// first shard only. It does not compare how many shards there are.
 //
-// Cost: one script call, and one for each 512 shards; on a cluster one for each shard, up to 32 at the same time. Errors: as Map.Check.
+// Cost: one script call, and one for each 512 shards; on a cluster one for each shard, up to 32 at
+// the same time. Errors: as [Map.Check].
 func (m *Sharded[K, V]) Check(ctx context.Context) error {
 	o := m.m.checked([]string{check.String}, mapstore.PlainCommands, mapstore.AddCommands, mapstore.ShardCommands)
 	o.Looks = nil

@@ -19,9 +19,9 @@ var (
 	// automatically, and never return it.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
-	// ErrSlotMoving says that the slot of a cache, or of what else needs several keys,
-	// moves from one server of a cluster to another, which has taken longer than a
-	// call is sent again for: up to three seconds. Nothing was done; ask again.
+	// ErrSlotMoving says that the slot of the map moves from one server of a cluster to another, and
+	// that an operation on several keys was refused for up to three seconds. Nothing was done. Call
+	// again.
 	ErrSlotMoving = core.ErrSlotMoving
 
 	// ErrDecode says that what is in Redis is none of the map's type: another

@@ -41,10 +41,10 @@ func (k EventKind) String() string {
 
 // Event is what has happened to an entry.
 type Event[K comparable, V any] struct {
-	Kind  EventKind
-	Key   K
-	Value V // the new one, or the last one
-	Old   V // of an Updated
+	Kind  EventKind // what has happened
+	Key   K         // of the entry
+	Value V         // the new one, or the last one
+	Old   V         // of an Updated
 }
 
 // mostEvents is how many events wait for a slow reader before some are missed.

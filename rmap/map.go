@@ -25,7 +25,8 @@ func New[K comparable, V any](c Client, name string, opts ...MapOption) *Map[K, 
 	return &Map[K, V]{wholeOf(m)}
 }
 
-// Inside is for this module, see [Mapping].
+// Inside returns what packages nearcache, readthrough and writethrough build on. It is for this
+// module, see [Mapping].
 func (m *Map[K, V]) Inside() mapstore.Inside[K, V, PutOption] { return m.m.Inside(nil) }
 
 // common has the operations on entries, which Map, TTLMap, Cache and Sharded share. What differs is in their comments.
@@ -35,8 +36,10 @@ func commonOf[K comparable, V any](m *handle[K, V]) common[K, V] {
 	return common[K, V]{entryObjects[K, V]{m}}
 }
 
-// Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and what packages nearcache, readthrough
-// and writethrough build on any of them. Only this module implements it.
+// Mapping is what every kind of map does: [Map], [TTLMap], [Cache], [Sharded], and what packages
+// nearcache, readthrough and writethrough build on any of them. Each method does what the method of
+// that name of [Map] does, with its cost and errors; a kind whose method differs says so. Only this
+// module implements Mapping.
 type Mapping[K comparable, V any] interface {
 	Name() string
 

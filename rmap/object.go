@@ -65,8 +65,9 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 	return there, w.m.Failed("expire", err)
 }
 
-// ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the map at once. ExpireAt returns
-// [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
+// ExpireAt deletes the whole map at a time, as Expire does after a duration, by the clock of the
+// server. A time that has passed deletes the map at once. ExpireAt returns [ErrInvalidArgument] if
+// the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
@@ -132,7 +133,8 @@ func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	})
 }
 
-// RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is a map to rename.
+// RenameIfAbsent renames the map, as Rename does, if nothing has the new name, and reports whether
+// it did.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.renamenx.
 func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {

@@ -13,8 +13,8 @@ import (
 
 // Entry is one entry of a map.
 type Entry[K comparable, V any] struct {
-	Key   K
-	Value V
+	Key   K // of the entry
+	Value V // that Get of the key returns
 }
 
 // A ScanOption changes one iteration.

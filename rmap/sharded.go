@@ -131,8 +131,10 @@ func (m *Sharded[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return m.under(ctx, "rename", to, true, mapstore.RenameScript, mapstore.Flag(false))
 }
 
-// RenameIfAbsent is [Sharded.Rename] if nothing has the new name, and reports whether
-// that is so and there is such a map. Cost and errors: as [Sharded.Rename].
+// RenameIfAbsent renames the map, as [Sharded.Rename] does, if nothing has the new name, and
+// reports whether it did.
+//
+// Cost and errors: as [Sharded.Rename].
 func (m *Sharded[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return m.under(ctx, "rename", to, false, mapstore.RenameScript, mapstore.Flag(true))
 }
@@ -171,7 +173,8 @@ func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
 	})
 }
 
-// Inside is for this module, see [Mapping].
+// Inside returns what packages nearcache, readthrough and writethrough build on. It is for this
+// module, see [Mapping].
 func (m *Sharded[K, V]) Inside() mapstore.Inside[K, V, PutOption] {
 	return m.m.spread(m.s.Object()[1:], func(k K) (int, string, error) {
 		field, err := m.m.Codecs.Key(k)

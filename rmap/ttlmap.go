@@ -32,7 +32,8 @@ func NewTTLMap[K comparable, V any](c Client, name string, opts ...TTLMapOption)
 	return &TTLMap[K, V]{wholeOf(m)}
 }
 
-// Inside is for this module, see [Mapping].
+// Inside returns what packages nearcache, readthrough and writethrough build on. It is for this
+// module, see [Mapping].
 func (m *TTLMap[K, V]) Inside() mapstore.Inside[K, V, PutOption] { return m.m.Inside(m.TTL) }
 
 // TTL returns how long the entry of k stays: 0 if there is none, -1 if it has no end.
@@ -90,15 +91,18 @@ func (m *TTLMap[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool
 	return m.m.peek(ctx, m.timed(), k)
 }
 
-// PeekMany is [TTLMap.Peek] of the keys that have entries. Values that do not decode are left
-// out; PeekMany then returns the others together with an error. Cost: a script call for each
-// 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
+// PeekMany returns the entries of those of the keys that are there, with their times, as
+// [TTLMap.Peek] does. Values that do not decode are left out; PeekMany then returns the others
+// together with an error.
+//
+// Cost: a script call for each 500 keys, or for as many as have about 1 MB. Errors: as [Map.Get].
 func (m *TTLMap[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
 	return m.m.peekAll(ctx, m.timed(), ks)
 }
 
-// TTLMany is [TTLMap.TTL] of those of the keys that are there. Cost: a script call for each 500 keys.
-// Errors: as [Map.Has].
+// TTLMany returns the times to live of those of the keys that are there, as [TTLMap.TTL] does.
+//
+// Cost: a script call for each 500 keys. Errors: as [Map.Has].
 func (m *TTLMap[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration, error) {
 	return m.m.ttlMany(ctx, m.timed(), ks)
 }

@@ -64,7 +64,7 @@ func (s *Server) Addr() string { return s.embedded.Addr() }
 // client that prepares data or looks at the keys.
 func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientOption() }
 
-// URL is [Server.ClientOption] as a URL, for rueidisson.Open or another process.
+// URL returns [Server.ClientOption] as a URL, for rueidisson.Open or another process.
 func (s *Server) URL() string { return s.embedded.URL() }
 
 // Forward moves the server's clock on by d, at once. Keys whose time is over

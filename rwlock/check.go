@@ -33,5 +33,7 @@ func (l *Lock) Check(ctx context.Context) error {
 	})
 }
 
-// Check is [Lock.Check]: both sides are one object.
+// Check does what [Lock.Check] does: both sides are one object.
+//
+// Cost and errors: as [Lock.Check].
 func (s *Side) Check(ctx context.Context) error { return s.l.Check(ctx) }

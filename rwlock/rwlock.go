@@ -25,8 +25,8 @@ type Lock struct {
 	bad    error  // what every operation returns, if the name or an option cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.RWLock.
+// New returns a handle on the read-write lock of that name. Programs call client.RWLock(name),
+// which returns the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string, opts ...Option) *Lock {
 	e := c.Engine()
 	mapped := e.Map(name)
@@ -90,9 +90,10 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 }
 
 // Waiting returns how many processes listen for releases of the lock. That is about the number of
-// processes that wait for either side; see [lock.Lock.Waiting].
+// processes that wait for either side; see [lock.Lock.Waiting]. ctx bounds the round trip.
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrInvalidArgument]; those of Redis.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
 	n, err := ask(ctx, l, func() (int, error) { return l.on.e.Listeners(ctx, l.on.channel) })
 	return n, l.failed("count waiters of", err)

@@ -38,10 +38,11 @@ func (s *Side) Name() string { return s.l.label }
 // A waiter sleeps as described for [lock.Lock.Lock]. Goroutines of one process queue in arrival
 // order, and readers that are next to each other in it enter together.
 //
-// Cost: one script call if the side is free; none on re-entry, for a reader whose process has had
-// the read side for less than rueidisson.WithHandover's time, and for a writer to which another
-// writer of this client hands the side over. A writer that waits makes two calls each second, or
-// one with [WithReaderPreference], and two more to check whether readers are still alive.
+// Cost: one script call if the side is free. None on re-entry, and for a writer to which another
+// writer of this client hands the side over. None for a reader whose process has had the read side
+// for less than the time of rueidisson.WithHandover. A writer that waits makes two calls each
+// second, or one with [WithReaderPreference], and two more to check whether readers are still
+// alive.
 // Errors: as [lock.Lock.Lock], and [ErrUpgrade].
 // Source: RReadWriteLock.
 func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {

@@ -27,9 +27,9 @@ func (s *Semaphore) Check(ctx context.Context) error {
 	return s.check(ctx, o)
 }
 
-// Check is [Semaphore.Check], and looks at the leases and the labels.
+// Check does what [Semaphore.Check] does, and looks at the leases and the labels.
 //
-// Cost and errors: as Semaphore.Check.
+// Cost and errors: as [Semaphore.Check].
 func (s *PermitSemaphore) Check(ctx context.Context) error {
 	o := s.plain.object()
 	o.Kind = "semaphore with leases"

@@ -28,8 +28,9 @@ type PermitSemaphore struct {
 	plain *Semaphore // the same number, for what is ordered about it
 }
 
-// NewPermits returns a handle. Programs outside of this module call
-// rueidisson.Client.PermitSemaphore.
+// NewPermits returns a handle on the permit semaphore of that name. Programs call
+// client.PermitSemaphore(name), which returns the same. NewPermits is for packages that take a
+// [Client] and do not import rueidisson.
 func NewPermits(c Client, name string, opts ...Option) *PermitSemaphore {
 	e := c.Engine()
 	i, key := e.Shared(permitSharedKey{}, func() any { return newPermitShared(e) }).(*permitShared), e.Map(name)

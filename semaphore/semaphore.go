@@ -43,8 +43,8 @@ type Semaphore struct {
 	refusal atomic.Pointer[error] // the refusal, kept for repeated calls
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.Semaphore.
+// New returns a handle on the semaphore of that name. Programs call client.Semaphore(name), which
+// returns the same. New is for packages that take a [Client] and do not import rueidisson.
 func New(c Client, name string, opts ...Option) *Semaphore {
 	e := c.Engine()
 	key := e.Map(name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/blocked"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -17,7 +18,7 @@ import (
 
 // Consumer is a consumer of a group, as the server knows it.
 type Consumer struct {
-	Name    string
+	Name    string        // in its group
 	Pending int64         // entries that it has
 	Idle    time.Duration // since it asked for some last
 }
@@ -160,8 +161,8 @@ func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 // continues. Any other error, that of ctx too, is the last. While it waits, it tolerates a
 // silent server for a watchdog timeout.
 //
-// Cost: one command for each 100 or 1 MB, and a share of one that blocks. Errors: [ErrDecode]; [ErrInvalidArgument];
-// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.read.
+// Cost: one command for each 100 or 1 MB, a share of one that blocks, and one in each watchdog timeout of a wait.
+// Errors: [ErrDecode]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.read.
 func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		q, p := s.q, paging.Walk(mostEntries)
@@ -187,7 +188,9 @@ func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[
 	}
 }
 
-// awaitBehind waits for an entry from an ID on, or after an ID that follows a "(".
+// awaitBehind waits for an entry from an ID on, or after an ID that follows a "(". It looks again after each watchdog
+// timeout, since the server tells of IDs that follow the last one alone: a stream that was deleted and begun again may
+// have lower ones.
 func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Plan) ([]rueidis.XRangeSlice, error) {
 	tips, last := s.h.tips, "0-0"
 	newest, err := whole.Read(ctx, &s.Object, entries, xrevrange, "+", "-", "COUNT", "1")
@@ -203,17 +206,33 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Pl
 	defer tips.Leave(s.Key)
 	place := s.h.poller.Join(tips.Kind, s.Key)
 	some, err := s.window(ctx, p.Expect(xrange), from, "+", p.N) // what came before it stood in line
-	if err != nil || len(some) > 0 {
-		s.h.poller.Leave(place)
-		return some, err
+	for err == nil && len(some) == 0 {
+		waiting, cancel := context.WithTimeout(ctx, s.h.e.WatchdogTimeout)
+		select {
+		case got := <-place.Got():
+			cancel()
+			return nil, got.Err
+		case <-waiting.Done():
+		case <-s.h.e.Closing():
+		}
+		cancel()
+		if ctx.Err() != nil || s.h.e.Open() != nil {
+			break
+		}
+		// An outage ends the wait when the poller gives up.
+		if some, err = s.window(ctx, p.Expect(xrange), from, "+", p.N); err != nil && ctx.Err() == nil && blocked.Passes(err) {
+			err = nil
+		}
 	}
-	got, ended := s.h.poller.Await(ctx, place)
+	got, _ := s.h.poller.Leave(place)
 	switch {
+	case err != nil || len(some) > 0:
+		return some, err
 	case got.Err != nil:
 		return nil, got.Err
-	case ended && ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return nil, core.ContextError(ctx)
-	case ended:
+	case s.h.e.Open() != nil:
 		return nil, ErrClosed
 	}
 	return nil, nil

@@ -80,8 +80,8 @@ func (g *Group[K, V]) Ack(ctx context.Context, ids ...string) (acked int64, err 
 
 // Pending is an entry that a consumer was given and has not acknowledged.
 type Pending struct {
-	ID         string
-	Consumer   string
+	ID         string        // of the entry
+	Consumer   string        // that has it
 	Idle       time.Duration // since it was given
 	Deliveries int64         // how often it was
 }

@@ -19,7 +19,7 @@ type Info struct {
 	LastID string // of the last entry that was added, also if it is gone
 	First  string // the ID of the first entry that is there, or ""
 	Last   string // the ID of the last entry, or ""
-	Groups int64
+	Groups int64  // groups of consumers
 }
 
 // Info returns what the server knows of the stream. All of it is zero if there is none.
@@ -66,8 +66,8 @@ func noSuchKey(err error) bool { return err != nil && strings.Contains(err.Error
 
 // GroupInfo is a group of a stream, as the server knows it.
 type GroupInfo struct {
-	Name          string
-	Consumers     int64
+	Name          string // of the group
+	Consumers     int64  // that the group has, also those that have died
 	Pending       int64  // entries that were given and not acknowledged
 	LastDelivered string // the ID of the last entry that was given
 	Lag           int64  // entries that were not given; -1 where the server does not know: see [Group.Lag]

@@ -248,9 +248,9 @@ func (m *Message[K, V]) settle(ctx context.Context, op string, cause error, idle
 // Dead is an entry that a group has put aside.
 type Dead[K comparable, V any] struct {
 	Entry[K, V]
-	Attempts int64
-	Cause    string
-	Buried   time.Time
+	Attempts int64     // that have failed
+	Cause    string    // of the last failure
+	Buried   time.Time // when it was put aside
 }
 
 // Dead walks the dead letters of the group, the oldest first, 100 at a time. If one

@@ -328,6 +328,53 @@ func TestStreamIsReadFromATimeOnWithoutAGroup(t *testing.T) {
 	})
 }
 
+// TestAReaderOfANewStreamIsNotHeldUpByOneAtTheOldEnd: the stream is deleted and begun again with lower IDs, while a reader
+// of the client waits at its old end.
+func TestAReaderOfANewStreamIsNotHeldUpByOneAtTheOldEnd(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		s := texted(t, raw, shortSends)
+		put := func(id string) {
+			_, err := s.Add(t.Context(), map[string]string{"v": id}, WithID(id))
+			require.NoError(t, err)
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		var reads sync.WaitGroup
+		defer reads.Wait()
+		defer cancel()
+		got := make(chan string, 10)
+		read := func(from string) {
+			reads.Go(func() {
+				for e, err := range s.ReadFrom(ctx, from) {
+					if err != nil {
+						assert.ErrorIs(t, err, context.Canceled)
+						return
+					}
+					got <- from + " " + e.ID
+				}
+			})
+		}
+		put("9000-0")
+		read("9000-0")
+		require.Equal(t, "9000-0 9000-0", redistest.Done(t, got))
+		inLine := func(n int) {
+			redistest.Eventually(t, func() bool { return s.q.h.poller.InLine(s.q.h.tips.Kind, s.q.Key) == n }, soon, time.Millisecond)
+		}
+		inLine(1)
+		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(s.q.Key).Build()).Error())
+		put("1000-0")
+		read("")
+		require.Equal(t, " 1000-0", redistest.Done(t, got))
+		inLine(2)
+		put("2000-0")
+		require.Equal(t, " 2000-0", redistest.Done(t, got))
+		put("9500-0")
+		both := []string{redistest.Done(t, got), redistest.Done(t, got)}
+		slices.Sort(both)
+		require.Equal(t, []string{" 9500-0", "9000-0 9500-0"}, both)
+	})
+}
+
 // TestGroupGoesOnWhereItIsSet.
 func TestGroupGoesOnWhereItIsSet(t *testing.T) {
 	t.Parallel()

@@ -41,8 +41,8 @@ type base struct {
 
 // Entry is an entry of a [Stream]. If a field occurs twice, Entry has the last.
 type Entry[K comparable, V any] struct {
-	ID     string // such as 1730000000000-0
-	Fields map[K]V
+	ID     string  // such as 1730000000000-0
+	Fields map[K]V // of the entry
 }
 
 // Time returns when the entry was added, as its ID says, if the server has chosen that.

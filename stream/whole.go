@@ -32,8 +32,9 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 	return c.q.Expire(ctx, d)
 }
 
-// ExpireAt is Expire at a time, by the clock of the server. A time that has passed deletes the stream at
-// once. ExpireAt returns [ErrInvalidArgument] if the time is not after 1970, or is too far ahead.
+// ExpireAt deletes the stream at a time, as Expire does after a duration, by the clock of the
+// server. A time that has passed deletes the stream at once. ExpireAt returns [ErrInvalidArgument]
+// if the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
@@ -59,8 +60,8 @@ func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 // Cost: one script call. Errors: as Delete. Source: RObject.rename.
 func (c common) Rename(ctx context.Context, to string) (bool, error) { return c.q.Rename(ctx, to) }
 
-// RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is a
-// stream to rename.
+// RenameIfAbsent renames the stream, as Rename does, if nothing has the new name, and reports
+// whether it did.
 //
 // Cost: one script call. Errors: as Delete. Source: RObject.renamenx.
 func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {

@@ -27,14 +27,14 @@ var (
 // ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (t *Topic[T]) Check(ctx context.Context) error { return t.h.check(ctx, countCommands) }
 
-// Check is [Topic.Check] for sharded channels.
+// Check does what [Topic.Check] does, for sharded channels.
 //
-// Cost and errors: as Topic.Check.
+// Cost and errors: as [Topic.Check].
 func (t *Sharded[T]) Check(ctx context.Context) error { return t.h.check(ctx, countedCommands) }
 
-// Check is [Topic.Check] for the pattern: the ACL has to name it word for word.
+// Check does what [Topic.Check] does, for the pattern: the ACL has to name it word for word.
 //
-// Cost and errors: as Topic.Check.
+// Cost and errors: as [Topic.Check].
 func (t *Pattern[T]) Check(ctx context.Context) error { return t.h.check(ctx, activeCommands) }
 
 func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {
@@ -51,8 +51,8 @@ func (h *handle[T]) check(ctx context.Context, commands check.Commands) error {
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (t *Reliable[T]) Check(ctx context.Context) error { return t.check(ctx, t.h.bad, nil) }
 
-// Check checks the topic, as [Reliable.Check] does, and what this name has put aside and redriven. That nobody has
-// subscribed by the name is no error of it.
+// Check checks the topic, as [Reliable.Check] does, and what this name has put aside and redriven.
+// A name without subscribers is no error of it.
 //
 // Cost and errors: as Reliable.Check.
 func (d *Durable[T]) Check(ctx context.Context) error {

@@ -15,11 +15,11 @@ import (
 
 // Dead is a message that a [Durable] name has put aside.
 type Dead[T any] struct {
-	ID       string // that it had in the topic
-	Value    T
-	Attempts int64
-	Cause    string
-	Buried   time.Time
+	ID       string    // that it had in the topic
+	Value    T         // of the message
+	Attempts int64     // that have failed
+	Cause    string    // of the last failure
+	Buried   time.Time // when it was put aside
 }
 
 // Dead walks the dead letters of the name, the oldest first, 100 at a time. If one
@@ -65,8 +65,8 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 }
 
 // Redrive has the messages that the name has put aside come to it again, and to no other, with
-// attempts that count anew, and returns how many. Those who listen have them within a
-// second. What is put aside while it runs stays aside. A call that ends with an error may have redriven some.
+// attempts that count anew, and returns how many. Present listeners get them within a second. What
+// is put aside while it runs stays aside. A call that ends with an error may have redriven some.
 //
 // Cost: one script call for each 100, and a share of UNLINK. Errors: [ErrOutcomeUnknown], which also ends a ctx that
 // ends before the answer; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of Redis.

@@ -56,8 +56,8 @@ func WithBackoff(f func(attempt int64) time.Duration) DeliveryOption {
 // [Delivery.Nack] or [Delivery.Bury], before its loop asks for the next.
 type Delivery[T any] struct {
 	ID      string // of the topic's stream; a message that is redriven has the one that it had
-	Value   T
-	Attempt int64 // 1 for the first
+	Value   T      // what was published
+	Attempt int64  // 1 for the first
 
 	s       *ReliableSubscription[T]
 	it      *entry

@@ -20,16 +20,21 @@ type Durable[T any] struct {
 	bad  error
 }
 
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Durable.Listen].
+// Subscribe listens from when the loop over the messages begins until it ends. The loop waits for
+// messages until ctx ends. It sees what Messages of [ReliableSubscription] shows.
+//
+// Cost and errors: as [Durable.Listen].
 func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 	return d.t.subscribed(ctx, d.Listen)
 }
 
-// Listen subscribes under the name; see [Reliable.Listen]. Close leaves the group
-// where it is. A message that a loop has then stays with it until it is done, for as long as its
-// process lives. The messages of a process that has died are redelivered a watchdog timeout
-// later, to the others, or to the next subscriber of the name.
+// Listen subscribes under the name, as [Reliable.Listen] does under the client's. ctx bounds the
+// wait. Close leaves the group where it is. A message that a loop has then stays with it until it
+// is done, for as long as its process lives. The messages of a process that has died are
+// redelivered a watchdog timeout later, to the others, or to the next subscriber of the name.
+//
+// Cost and errors: as [Reliable.Listen]; [ErrInvalidArgument] also for the name, and for a topic
+// without [WithMaxLength].
 func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
 	if d.bad != nil {
 		return nil, d.t.failed("listen to", d.bad)
@@ -37,8 +42,11 @@ func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], erro
 	return d.t.listen(ctx, d.name, true)
 }
 
-// Drop deletes the name, with what it has not handled. Its dead letters stay, see
-// [Durable.PurgeDead]. It reports whether the name existed. The next subscriber under it makes it anew.
+// Drop deletes the name, with what it has not handled, and reports whether it existed. Its dead
+// letters stay, see [Durable.PurgeDead]. The next subscriber under the name makes it anew. ctx
+// bounds the calls.
+//
+// Cost: a script call and two commands. Errors: as [Durable.Redrive].
 func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 	if err = d.usable(ctx); err == nil {
 		there, err = send.Writing(d.t.h.e.Sender, ctx, func() (bool, error) {
@@ -84,8 +92,8 @@ func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 
 // it has not had are skipped. A name that has had no subscriber yet begins there.
 //
 // A message from that ID on that a process has, or that waits to be redelivered, is delivered a
-// second time, at its first attempt. So call it while no process of the name is at work, or have
-// handlers that bear that.
+// second time, at its first attempt. So call it while no process of the name is at work, or make
+// handlers idempotent.
 //
 // A topic keeps only what a subscriber needs: a message that all its subscribers have handled is
 // deleted, and is not redelivered. complete says whether the topic has all that was ever

@@ -16,9 +16,9 @@ var (
 	// Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that the message may or may not
-	// have been published, or may be still. It is not sent again: who hears it twice
-	// cannot know that it is one.
+	// ErrOutcomeUnknown says that a reply was lost, or that the caller stopped waiting for it, and that
+	// the message may or may not have been published, or may be still. It is not sent again, because a
+	// subscriber cannot recognise a second copy.
 	ErrOutcomeUnknown = core.ErrOutcomeUnknown
 
 	// ErrFull is returned by [Reliable.Publish] when the topic has [WithMaxLength]

@@ -29,7 +29,7 @@ func NewPattern[T any](c Client, pattern string, opts ...Option) *Pattern[T] {
 // Message is a message that matched a pattern.
 type Message[T any] struct {
 	Channel string // that it was published to, as it is in Redis
-	Value   T
+	Value   T      // what was published
 }
 
 // Pattern returns the pattern that the topic was made with.
@@ -45,7 +45,10 @@ func (t *Pattern[T]) ActiveNames(ctx context.Context) ([]string, error) {
 	return t.active(ctx, func(c rueidis.Client) rueidis.Completed { return c.B().PubsubChannels().Pattern(t.h.on.Name).Build() })
 }
 
-// ActiveShardedNames is [Pattern.ActiveNames] for the channels of [Sharded]s, though no pattern hears those.
+// ActiveShardedNames returns the names of the channels of [Sharded]s that match, as
+// [Pattern.ActiveNames] does for those of Topics, though no pattern hears those.
+//
+// Cost and errors: as [Pattern.ActiveNames].
 func (t *Pattern[T]) ActiveShardedNames(ctx context.Context) ([]string, error) {
 	return t.active(ctx, func(c rueidis.Client) rueidis.Completed {
 		return c.B().PubsubShardchannels().Pattern(t.h.on.Name).Build()
@@ -69,9 +72,11 @@ func (t *Pattern[T]) active(ctx context.Context, ask func(rueidis.Client) rueidi
 	return names, t.h.failed("list what is listened to of", err)
 }
 
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Topic.Subscribe]. Of what cannot be decoded, Key of the [codec.DecodeError] is
-// the channel.
+// Subscribe listens from when the loop over the messages begins until it ends, as [Topic.Subscribe]
+// does. The loop waits for messages until ctx ends. Of what cannot be decoded, Key of the
+// [codec.DecodeError] is the channel.
+//
+// Cost and errors: as [Topic.Listen] and [Subscription.Messages].
 func (t *Pattern[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[Message[T], error] {
 	return subscribed(ctx, func() (*Subscription[Message[T]], error) { return t.Listen(ctx, opts...) })
 }

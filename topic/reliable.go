@@ -76,8 +76,10 @@ func (t *Reliable[T]) Publish(ctx context.Context, v T) (subscribers int64, err 
 	return subscribers, t.failed("publish to", err)
 }
 
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Reliable.Listen]. A loop sees what Messages of [ReliableSubscription] shows.
+// Subscribe listens from when the loop over the messages begins until it ends. The loop waits for
+// messages until ctx ends. It sees what Messages of [ReliableSubscription] shows.
+//
+// Cost and errors: as [Reliable.Listen].
 func (t *Reliable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 	return t.subscribed(ctx, t.Listen)
 }
@@ -115,8 +117,11 @@ func (t *Reliable[T]) Durable(name string) *Durable[T] {
 
 const longestGroup = 256
 
-// Len returns how many messages the topic has that a subscriber still needs, or that have no subscribers. Cost: one
-// script call. Source: RReliableTopic.size.
+// Len returns how many messages the topic has that a subscriber still needs, or that have no
+// subscribers.
+//
+// Cost: one script call. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; those of
+// Redis. Source: RReliableTopic.size.
 func (t *Reliable[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
@@ -126,8 +131,10 @@ func (t *Reliable[T]) Len(ctx context.Context) (n int64, err error) {
 	return n, t.failed("count messages of", err)
 }
 
-// CountSubscribers returns how many groups the topic has. Cost: one command, XINFO
-// GROUPS. Source: RReliableTopic.countSubscribers.
+// CountSubscribers returns how many groups the topic has.
+//
+// Cost: one command, XINFO GROUPS. Errors: as [Reliable.Len]. Source:
+// RReliableTopic.countSubscribers.
 func (t *Reliable[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
@@ -268,6 +275,8 @@ type ReliableSubscription[T any] struct {
 // Any other error is the last: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; that
 // of Redis for a key of another type. Close ends the loop without one. Several loops
 // share the messages.
+//
+// Cost: as [Reliable.Listen] says.
 func (s *ReliableSubscription[T]) Messages(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -22,7 +22,7 @@ func NewSharded[T any](c Client, name string, opts ...Option) *Sharded[T] {
 // Name returns the name that the topic was made with.
 func (t *Sharded[T]) Name() string { return t.h.name }
 
-// Publish sends a message to those who listen now, and returns how many subscribers
+// Publish sends a message to the present listeners, and returns how many subscribers
 // the server gave it to: one for each process, however many listen in it. On a
 // cluster those of the master are counted, where every process subscribes, Java
 // too.
@@ -35,8 +35,10 @@ func (t *Sharded[T]) Publish(ctx context.Context, v T) (receivers int64, err err
 	return t.h.publish(ctx, publishSharded, v)
 }
 
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Topic.Subscribe].
+// Subscribe listens from when the loop over the messages begins until it ends, as [Topic.Subscribe]
+// does. The loop waits for messages until ctx ends.
+//
+// Cost and errors: as [Sharded.Listen] and [Subscription.Messages].
 func (t *Sharded[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[T, error] {
 	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
 }

@@ -114,6 +114,8 @@ func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], err
 // when the client was closed and all that had come was read. Close ends the loop
 // without one. Several loops share the messages: each of these comes to one of
 // them.
+//
+// Cost: nothing is sent; the server pushes messages.
 func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 	return func(yield func(M, error) bool) {
 		var none M
@@ -183,9 +185,9 @@ func (s *Subscription[M]) next(ctx context.Context) (next notice, open bool, err
 	}
 }
 
-// Close ends the subscription: it never waits, and drops what has come and was not
-// read. The server is told when the last subscription of the client to the name has
-// gone. Closing it again is fine.
+// Close ends the subscription. It never waits, and drops messages that were not read. When the last
+// subscription of the client to the name is closed, the client unsubscribes. Closing it again is
+// fine.
 func (s *Subscription[M]) Close() {
 	s.sub.Leave()
 	s.in.close()

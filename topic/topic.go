@@ -11,8 +11,8 @@ import (
 // Client is a *rueidisson.Client.
 type Client = object.Client
 
-// Topic is messages of T for everybody who listens now, Go or Java; see the
-// package's documentation. It is safe for concurrent use.
+// Topic is messages of T for all listeners of the moment, Go or Java; see the package's
+// documentation. It is safe for concurrent use.
 type Topic[T any] struct{ h handle[T] }
 
 // New returns a handle on the topic of that name, whose messages reach all present listeners.
@@ -24,11 +24,11 @@ func New[T any](c Client, name string, opts ...Option) *Topic[T] {
 // Name returns the name that the topic was made with.
 func (t *Topic[T]) Name() string { return t.h.name }
 
-// Publish sends a message to those who listen now, and returns how many
-// subscribers the server gave it to: one for each process, however many listen in
-// it, and one for each pattern that matches. On a cluster those of the node that
-// serves the name are counted, where every process subscribes, Java too; patterns,
-// and who subscribed elsewhere, get the message and are not counted.
+// Publish sends a message to the present listeners, and returns how many subscribers the server
+// gave it to: one for each process, however many listen in it, and one for each pattern that
+// matches. On a cluster the subscribers of the node that serves the name are counted, where every
+// process subscribes, Java too. Patterns, and subscribers of other nodes, get the message and are
+// not counted.
 //
 // Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument] for a message that the codec cannot write, or
 // one that is too long; [ErrOutcomeUnknown] if the reply was lost, since it is sent once; [ErrClosed]; those of Redis.

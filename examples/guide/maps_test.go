@@ -3,9 +3,14 @@ package guide
 import (
 	"context"
 	"fmt"
+	"strings"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/rmap"
 )
@@ -48,6 +53,30 @@ func follow(ctx context.Context, c *rueidisson.Client, user, follower string) (i
 	return followers.Count(ctx, user)
 }
 
+// codes are one-time codes for logins. The server deletes each after five minutes.
+func codes(c *rueidisson.Client) *rmap.TTLMap[string, string] {
+	return rmap.NewTTLMap[string, string](c, "codes", rmap.WithTTL(5*time.Minute))
+}
+
+// login takes the code of a user, so that it works once.
+func login(ctx context.Context, c *rueidisson.Client, user, code string) (bool, error) {
+	sent, found, err := codes(c).Take(ctx, user)
+	return found && sent == code, err
+}
+
+// carts are spread over 64 slots of a cluster. All processes must use the same number.
+func carts(c *rueidisson.Client) *rmap.Sharded[string, []string] {
+	return rmap.NewSharded[string, []string](c, "carts", 64)
+}
+
+// addToCart adds a product to a cart, and returns the cart.
+func addToCart(ctx context.Context, c *rueidisson.Client, user, product string) ([]string, error) {
+	cart, _, err := carts(c).Compute(ctx, user, func(cart []string, _ bool) ([]string, rmap.Verdict, error) {
+		return append(cart, product), rmap.Store, nil
+	})
+	return cart, err
+}
+
 func Example_maps() {
 	c, stop := connect()
 	defer stop()
@@ -66,4 +95,46 @@ func Example_maps() {
 	// ann <nil>
 	// ann <nil>
 	// 1 <nil>
+}
+
+func Example_sharded() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	fmt.Println(addToCart(ctx, c, "ann", "tea"))
+	fmt.Println(addToCart(ctx, c, "ann", "cup"))
+	fmt.Println(carts(c).Len(ctx))
+	_, _, err := rmap.NewSharded[string, []string](c, "carts", 32).Get(ctx, "ann") // another number
+	fmt.Println(err)
+	// Output:
+	// [tea] <nil>
+	// [tea cup] <nil>
+	// 1 <nil>
+	// get "ann" of sharded map "carts": invalid argument: it has 64 shards, and this handle was made for 32
+}
+
+// TestTTLMap needs a server that deletes entries: Redis 7.4 or Valkey 9.
+func TestTTLMap(t *testing.T) {
+	t.Parallel()
+	c, err := rueidisson.Open(redistest.Shared(t, redistest.Version("8.0")).Addr())
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	ctx := t.Context()
+	_, err = codes(c).Delete(ctx)
+	require.NoError(t, err)
+
+	var out strings.Builder
+	check(codes(c).Put(ctx, "ann", "4711"))
+	left, err := codes(c).TTL(ctx, "ann")
+	fmt.Fprintln(&out, left.Round(time.Minute), err)
+	ok, err := login(ctx, c, "ann", "4711")
+	fmt.Fprintln(&out, ok, err)
+	ok, err = login(ctx, c, "ann", "4711") // it worked once
+	fmt.Fprintln(&out, ok, err)
+	require.Equal(t, `
+5m0s <nil>
+true <nil>
+false <nil>
+`, "\n"+out.String())
 }

@@ -16,7 +16,8 @@ type Transport struct {
 	Base http.RoundTripper // nil: http.DefaultTransport
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends the request with the token of its context. The response and the errors are those
+// of Base.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {

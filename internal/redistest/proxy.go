@@ -20,17 +20,18 @@ type Proxy struct {
 	addr    string
 	scripts sync.Map // SHA1 -> body
 
-	mu       sync.Mutex
-	listener net.Listener // nil while new connections are refused
-	closed   bool
-	links    map[*link]struct{}
-	opened   int // links so far: the next one's index
-	hole     bool
-	delays   [2]time.Duration // of requests, of replies
-	drops    []*Drop
-	holds    []*Held
-	log      []logged
-	news     chan struct{} // closed and replaced when something is logged
+	mu        sync.Mutex
+	listener  net.Listener // nil while new connections are refused
+	closed    bool
+	links     map[*link]struct{}
+	opened    int // links so far: the next one's index
+	hole      bool
+	delays    [2]time.Duration // of requests, of replies
+	drops     []*Drop
+	holds     []*Held
+	exchanges []*Exchange
+	log       []logged
+	news      chan struct{} // closed and replaced when something is logged
 
 	wg sync.WaitGroup
 }
@@ -275,6 +276,9 @@ func (p *Proxy) request(l *link, cmd []string, raw []byte) item {
 		return it
 	}
 	p.remember(cmd)
+	if other, is := p.exchanged(cmd); is {
+		it.raw = encode(other...)
+	}
 	p.log = append(p.log, logged{l.index, cmd})
 	close(p.news)
 	p.news = make(chan struct{})

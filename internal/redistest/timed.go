@@ -31,7 +31,7 @@ func Within(t testing.TB, limit time.Duration, round func() time.Duration) {
 	t.Helper()
 	var took, still time.Duration
 	for i := range timedRounds {
-		stop := metronome()
+		stop := Metronome()
 		took = round()
 		still = stop()
 		if took <= limit {
@@ -47,9 +47,9 @@ func Within(t testing.TB, limit time.Duration, round func() time.Duration) {
 	t.Fatalf("no round of %d could be judged: the last one took %v, and this process stood still for %v", timedRounds, took, still)
 }
 
-// metronome wakes every few milliseconds until it is stopped, and then returns by how much it was late in all, but for
-// what timers are usually late by.
-func metronome() (stop func() time.Duration) {
+// Metronome wakes every few milliseconds until it is stopped, and then returns for how long this process stood still in all.
+// What timers are usually late by does not count.
+func Metronome() (stop func() time.Duration) {
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	var still time.Duration

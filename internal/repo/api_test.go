@@ -21,7 +21,7 @@ func public(t *testing.T) (all []listed) {
 	t.Helper()
 	for _, p := range packages(t) {
 		path := p.path()
-		demo := strings.HasPrefix(path, "interop") || strings.HasPrefix(path, "examples") || strings.HasPrefix(path, "bench")
+		demo := strings.HasPrefix(path, "interop") || path == "chaos" || strings.HasPrefix(path, "examples") || strings.HasPrefix(path, "bench")
 		if p.Name != "main" && !demo && !strings.Contains("/"+path+"/", "/internal/") {
 			all = append(all, p)
 		}

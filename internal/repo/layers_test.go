@@ -51,6 +51,7 @@ var layers = map[string]layer{
 	"cmd":                   program,
 	"examples":              program,
 	"interop":               program,
+	"chaos":                 program,
 	"rueidissontest":        harness,
 	"otel":                  adapter,
 	"ratelimiter/httplimit": adapter,

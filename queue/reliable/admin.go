@@ -32,26 +32,27 @@ const (
 
 // Info is what the queue knows of a message.
 type Info struct {
-	ID       int64
-	State    State
+	ID       int64             // of the message in its queue
+	State    State             // where the message is
 	Attempts int               // that have failed, since it was added or brought back by Redrive, and before
 	When     time.Time         // of a delayed message when it is due, of a running one when its lease ends, of a dead one when it was buried, or comes to a handler of [Queue.Dead] again, of one that is done when it was acknowledged
 	Cause    string            // of the last failure, up to a kilobyte
 	AddedAt  time.Time         // by the clock of who added it
 	Header   map[string]string // what [WithHeader] has given
-	Priority int
+	Priority int               // what [WithPriority] has given
 	// MaxAttempts is what [WithAttempts] has given; 0: nothing, so that the terms of the queue count.
 	MaxAttempts int
-	Group       string
-	Unique      string
+	Group       string // what [WithGroup] has given
+	Unique      string // the key that [WithUnique] has given
 	Body        []byte // the value as the codec wrote it
 	// Progress is JSON: what [Message.SetProgress] has said last; nil: nothing.
 	Progress json.RawMessage
 
-	// Delivery and Owner are those of a running message: the number that [Message.Delivery] has, and the client that holds the
-	// message. They are zero if an older version has taken it. A done message has the Delivery that was acknowledged.
+	// Delivery is the number that [Message.Delivery] has, of a running message; of a done one it is that of the delivery
+	// that was acknowledged. It is zero if an older version has taken the message.
 	Delivery int64
-	Owner    Owner
+	// Owner is the client that holds a running message. It is zero if an older version has taken the message.
+	Owner Owner
 }
 
 // Owner is the client that has a message.
@@ -66,7 +67,7 @@ type Stats struct {
 	Ready, Delayed, Running, Behind, Dead int64 // messages in each state
 	Waiting                               int64 // clients that wait for messages
 
-	Paused    bool
+	Paused    bool          // see [Queue.Pause]
 	PausedFor time.Duration // 0: until Resume
 	Oldest    time.Time     // when the next that is ready was added; zero: there is none
 
@@ -128,9 +129,12 @@ func (q *Queue[T]) Find(ctx context.Context, id int64) (Info, error) {
 // pageSize is how many messages a script looks at.
 const pageSize = 100
 
-// Messages yields the messages in a state, in its order. Messages that enter or leave the state
-// meanwhile may be missed, or come twice. The first error is the last. Cost: one script call
-// for 100 messages, or a megabyte of bodies.
+// Messages yields the messages in a state, in its order. It waits for none that are added later;
+// ctx bounds each call. Messages that enter or leave the state meanwhile may be missed, or come
+// twice. The first error is the last.
+//
+// Cost: one script call for 100 messages, or a megabyte of bodies. Errors: [ErrInvalidArgument],
+// also for a state that cannot be listed; ctx's error and cause; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		switch of {
@@ -253,11 +257,11 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 	return q.failed("remove message "+decimal(id)+" of", err)
 }
 
-// Cancel removes a message, whatever its state. The client that holds it is notified. The
-// contexts of the message end with [ErrCancelled], at once if the notification arrives, and
-// otherwise at the next renewal of the lease. Its ack returns [ErrCancelled], or [ErrLost] long
-// after. Cancel returns [ErrNotFound] if no message has that id, or no longer. Other errors are
-// those of [Queue.Remove].
+// Cancel removes a message, whatever its state. The client that holds it is notified. The contexts
+// of the message end with [ErrCancelled], at once if the notification arrives, and otherwise at the
+// next renewal of the lease. Its ack returns [ErrCancelled], or [ErrLost] long after. Cancel
+// returns [ErrNotFound] if no message has that id, or no longer. Cost and other errors: as
+// [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
 	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
 	if err == nil && n == 0 {
@@ -281,8 +285,10 @@ func (q *Queue[T]) Redrive(ctx context.Context, ids ...int64) (n int64, err erro
 	return n, q.failed("redrive messages of", err)
 }
 
-// RedriveAll is [Queue.Redrive] of all messages that are dead now, without listing them. Cost:
-// one script call for 1,000.
+// RedriveAll has all messages that are dead now tried again, as [Queue.Redrive] does, without
+// listing them, and returns how many.
+//
+// Cost: one script call for 1,000. Errors: as [Queue.Redrive].
 func (q *Queue[T]) RedriveAll(ctx context.Context) (n int64, err error) {
 	until, over := "", int64(0)
 	for more := true; more && err == nil; {

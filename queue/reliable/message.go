@@ -101,10 +101,10 @@ func nackOf(cause error, opts []NackOption) (*settle, error) {
 }
 
 // Buried reports whether the end of this delivery was that of the message: its Nack, or
-// [WithTimeout], has used up its last attempt, or it was discarded. It waits for the
-// server's answer to that, until ctx ends; a message that is not settled has none. After a
-// [Queue.Redrive] attempts are counted anew, so Attempt does not tell. Errors: ctx's error
-// and cause; [ErrInvalidArgument].
+// [WithTimeout], has used up its last attempt, or it was discarded. It waits for the server's
+// answer to that, until ctx ends; a message that is not settled has none. After a [Queue.Redrive]
+// attempts are counted anew, so Attempt does not tell. Cost: none, it sends nothing. Errors: ctx's
+// error and cause; [ErrInvalidArgument].
 func (m *Message[T]) Buried(ctx context.Context) (bool, error) {
 	if err := object.CheckContext(ctx); err != nil {
 		return false, m.failed("ask for the end of", err)
@@ -220,7 +220,10 @@ func (m *Message[T]) SetProgress(ctx context.Context, progress any) error {
 	return m.failed("set the progress of", err)
 }
 
-// SetProgress is [Message.SetProgress] of the delivery that has the token, whichever process took it.
+// SetProgress stores the progress of the delivery that has the token, as [Message.SetProgress]
+// does, whichever process took it.
+//
+// Cost and errors: as [Message.SetProgress]; [ErrInvalidArgument] for what is no token.
 func (q *Queue[T]) SetProgress(ctx context.Context, token string, progress any) error {
 	err := q.usable(ctx)
 	if err == nil {

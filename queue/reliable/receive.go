@@ -11,7 +11,7 @@ import (
 // it is settled; see [Message]. The waiters of a process are served in turns. A message that
 // was taken for a waiter that has left is given to the next waiter, or put back, untried.
 //
-// The wait ends with ctx. It bears an outage of the server for a watchdog timeout.
+// The wait ends with ctx. It ends with an error if the server does not answer for a watchdog timeout.
 //
 // Cost: one script call, shared with other settlements and takes of this process on the queue;
 // another one for a further attempt if this client also runs [Queue.Serve]. While the queue is
@@ -39,7 +39,7 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 }
 
 // Consume receives one message after the other, until the loop ends. The body of the loop has
-// to settle each. The first error, of those of [Queue.Receive], is the last.
+// to settle each. The first error is the last. Cost and errors: as [Queue.Receive].
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
 		if q.bad == nil { // what it hears stays between two messages

@@ -18,9 +18,11 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// AckWith is [Message.Ack] with a result, which the queue keeps for ttl, for
-// [Queue.Result] and [Queue.Await]. Each result ends at its own time. A result is kept only if the ack counts.
-// Results have the bound of [WithMaxBody].
+// AckWith acknowledges the message, as [Message.Ack] does, with a result, which the queue keeps for
+// ttl, for [Queue.Result] and [Queue.Await]. Each result ends at its own time. A result is kept
+// only if the ack counts.
+//
+// Cost and errors: as [Message.Ack]; [ErrInvalidArgument] for a result above [WithMaxBody].
 func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Duration) error {
 	err := send.CheckTTL("time of a result", ttl)
 	if err == nil && len(result) > m.q.cfg.maxBody {
@@ -67,14 +69,14 @@ func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
 	return nil, ErrNotFound
 }
 
-// Await waits for the result of a message. The wait ends with ctx. It is told by a
-// channel, and looks every few seconds as well; all who wait in a process share one
-// subscription for each queue, and what they look for goes out together.
+// Await waits for the result of a message. The wait ends with ctx. A notification wakes it, and it
+// looks every few seconds as well.
 //
-// A message that was buried is [ErrBuried], and one that was removed or has expired
-// [ErrNotFound], as soon as that is told; one that was acknowledged without a result is
-// [ErrNotFound] at the next look, and so is one whose result is kept no more.
-// Otherwise the errors are those of [Queue.Result], without [ErrPending].
+// Cost: one subscription for all waiters of a process on the queue. A look is one script call,
+// which waiters share. Errors: [ErrBuried] for a message that was buried, and [ErrNotFound] for one
+// that was removed or has expired, when the notification arrives; [ErrNotFound] at the next look
+// for one that was acknowledged without a result, or whose result is kept no more; otherwise as
+// [Queue.Result], without [ErrPending].
 func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
 	var text []byte

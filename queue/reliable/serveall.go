@@ -54,10 +54,10 @@ func (w weighted) opens(p *pool) (*source, error) {
 
 var errNoQueue = fmt.Errorf("%w: no queue", ErrInvalidArgument)
 
-// ServeAll is [Queue.Serve] for several queues: n handlers serve all of them together, until ctx ends. A handler that
-// is free gets a message of the first of the queues that has one. Queues with a weight ([Weighted]) that stand
-// one after the other are served in proportion to their weights, for as long as each of them has messages; before
-// them come the queues that stand before, and after them the rest.
+// ServeAll serves several queues, as [Queue.Serve] does one: n handlers serve all of them together,
+// until ctx ends. A handler that is free gets a message of the first of the queues that has one.
+// Neighbouring queues with a weight ([Weighted]) are served in proportion to their weights, for as
+// long as each of them has messages. The queues before them come first, and the rest after them.
 //
 //	err := reliable.ServeAll(ctx, 64,
 //		urgent.With(alert),

@@ -55,6 +55,7 @@ func WithPrefetch(n int) ServeOption {
 // A Limiter has callers wait for their turn, such as a *ratelimiter.Bucket of this module or a
 // *rate.Limiter of golang.org/x/time. Wait returns nil when the turn has come, or an error.
 type Limiter interface {
+	// Wait waits for the caller's turn. An error, such as ctx's, ends the wait.
 	Wait(ctx context.Context) error
 }
 

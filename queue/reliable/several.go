@@ -51,11 +51,11 @@ func (q *Queue[T]) AckAll(ctx context.Context, messages ...*Message[T]) error {
 // order, each as a handler of [Queue.Serve] returns it; nil: all are done.
 type BatchHandler[T any] func(ctx context.Context, messages []*Message[T]) []error
 
-// ServeBatch is [Queue.Serve] for handlers that take several messages at a time: up to most, 1 to
-// 500. A handler begins as soon as it has so many, and otherwise when wait has passed since the
-// first of them came; 0 begins with those that are there. Messages that wait for others are under
-// their leases. [WithConcurrency] is how many handlers there are, each with its batch; the
-// default is one. [WithPrefetch] does nothing. With [WithLimiter] it returns
+// ServeBatch serves the queue, as [Queue.Serve] does, with handlers that take several messages at a
+// time: up to most, 1 to 500. A handler begins as soon as it has so many, and otherwise when wait
+// has passed since the first of them came; 0 begins with those that are there. Messages that wait
+// for others are under their leases. [WithConcurrency] is how many handlers there are, each with
+// its batch; the default is one. [WithPrefetch] does nothing. With [WithLimiter] it returns
 // [ErrInvalidArgument].
 //
 // A message that was lost or cancelled while it waited is left out of its batch. If the queue was
@@ -64,6 +64,8 @@ type BatchHandler[T any] func(ctx context.Context, messages []*Message[T]) []err
 // The handler's context ends with the grace of ServeBatch. Those of single messages are
 // [Message.Context]. A handler may settle messages itself. A panic, or a wrong number of
 // errors, is the error of all messages that are not settled.
+//
+// Cost and other errors: as [Queue.Serve].
 func (q *Queue[T]) ServeBatch(ctx context.Context, most int, wait time.Duration, handler BatchHandler[T], opts ...ServeOption) error {
 	err := q.usable(ctx)
 	switch {

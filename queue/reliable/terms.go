@@ -226,10 +226,11 @@ func (q *Queue[T]) SetTerms(ctx context.Context) error {
 	return q.failed("set the terms of", q.setTerms(ctx, "stay"))
 }
 
-// ResetTerms is [Queue.SetTerms], and the others are the default again: a handle without options
-// takes all terms back. A consumer that takes later gives the queue the terms that it lacks then
-// and the consumer was given. A [WithGroupInFlight] that the queue had becomes 1, as a term that
-// only SetTerms changes. Cost: one script call. Errors: as [Queue.Pause].
+// ResetTerms gives the queue the terms of this handle, as [Queue.SetTerms] does, and makes the
+// others the default again: a handle without options takes all terms back. A consumer that takes
+// later gives the queue the terms that it lacks then and the consumer was given. A
+// [WithGroupInFlight] that the queue had becomes 1, as a term that only SetTerms changes. Cost: one
+// script call. Errors: as [Queue.Pause].
 func (q *Queue[T]) ResetTerms(ctx context.Context) error {
 	return q.failed("reset the terms of", q.setTerms(ctx, "reset"))
 }

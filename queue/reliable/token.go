@@ -40,7 +40,9 @@ func (q *Queue[T]) Ack(ctx context.Context, token string) error {
 	return q.byToken(ctx, "acknowledge", token, &settle{nack: true, delay: done})
 }
 
-// Nack is [Message.Nack] of the delivery that has the token. Otherwise it is as [Queue.Ack].
+// Nack says that the attempt of the delivery that has the token has failed, as [Message.Nack] does.
+//
+// Cost and errors: as [Queue.Ack].
 func (q *Queue[T]) Nack(ctx context.Context, token string, cause error, opts ...NackOption) error {
 	s, err := nackOf(cause, opts)
 	if err != nil {
@@ -49,7 +51,9 @@ func (q *Queue[T]) Nack(ctx context.Context, token string, cause error, opts ...
 	return q.byToken(ctx, "nack", token, s)
 }
 
-// Release is [Message.Release] of the delivery that has the token. Otherwise it is as [Queue.Ack].
+// Release gives back the delivery that has the token, as [Message.Release] does.
+//
+// Cost and errors: as [Queue.Ack].
 func (q *Queue[T]) Release(ctx context.Context, token string, opts ...ReleaseOption) error {
 	s, err := releaseOf(opts)
 	if err != nil {

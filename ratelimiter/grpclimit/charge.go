@@ -59,8 +59,10 @@ type Response struct {
 	Err     error           // what the handler returned; of a handler that panicked it has the code Internal
 }
 
-// Succeeded is a predicate for [RefundIf]: calls that end with OK are refunded, so that only failures count.
+// Succeeded reports whether a call ended with OK. As predicate of [RefundIf] it refunds such calls,
+// so that only failures count.
 func Succeeded(r Response) bool { return status.Code(r.Err) == codes.OK }
 
-// Failed is a predicate for [RefundIf]: calls that do not end with OK are refunded, so that only successes count.
+// Failed reports whether a call did not end with OK. As predicate of [RefundIf] it refunds such
+// calls, so that only successes count.
 func Failed(r Response) bool { return !Succeeded(r) }

@@ -68,7 +68,9 @@ var (
 	_ grpc.StreamServerInterceptor = (*Limit)(nil).Stream
 )
 
-// Unary is the interceptor of calls with one request and one answer.
+// Unary intercepts calls with one request and one answer. It returns what handler returns. The
+// errors of calls that are not passed on are statuses, such as ResourceExhausted for one that a
+// limit refuses; see [FailOpen] and [FailClosed].
 func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	t, err := l.admit(ctx, info.FullMethod)
 	if err != nil {
@@ -81,7 +83,8 @@ func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return resp, err
 }
 
-// Stream is the interceptor of streams. A stream counts once, when it begins; with [Messages] its messages count, too.
+// Stream intercepts streams. A stream counts once, when it begins; with [Messages] its messages
+// count, too. Results and errors are as of [Limit.Unary].
 func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	t, err := l.admit(s.Context(), info.FullMethod)
 	if err != nil {
@@ -96,10 +99,11 @@ func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo
 // only a hash.
 type Failure func(ctx context.Context, method string, err error) error
 
-// FailOpen passes the call on as if there were no limit, if the limiter did not
-// answer. A fault of the limiter itself is no outage: while another rate
-// than the expected one is stored, or the name is used by something else, calls
-// end with status Internal. A limiter without a rate has no limit.
+// FailOpen passes the call on as if there were no limit, if the limiter did not answer. A fault of
+// the limiter itself is no outage: for [ratelimiter.ErrOtherRate] and
+// [ratelimiter.ErrOtherAlgorithm], another rate than the expected one or a name that is used by
+// something else, FailOpen returns status Internal. A limiter without a rate has no limit. It sends
+// no request.
 func FailOpen(_ context.Context, _ string, err error) error {
 	if errors.Is(err, ratelimiter.ErrOtherRate) || errors.Is(err, ratelimiter.ErrOtherAlgorithm) {
 		return misused()
@@ -107,5 +111,6 @@ func FailOpen(_ context.Context, _ string, err error) error {
 	return nil
 }
 
-// FailClosed ends the call with status Unavailable, and RetryInfo of a second.
+// FailClosed ends the call: it returns the error status Unavailable, with RetryInfo of a second. It
+// sends no request.
 func FailClosed(context.Context, string, error) error { return unavailable() }

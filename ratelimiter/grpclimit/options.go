@@ -142,8 +142,8 @@ func SharedKey(key string) Option {
 // refuses nothing.
 func Shadow() Option { return given("Shadow", false, func(s *settings) { s.shadow = true }) }
 
-// WithRetryJitter adds a random time, up to d, to the RetryInfo of each refusal, so that clients that were refused at
-// the same time do not all come back at the same time. Without it nothing is added.
+// WithRetryJitter adds a random time, up to d, to the RetryInfo of each refusal. Clients that were
+// refused at the same time then come back at different times. Without it nothing is added.
 func WithRetryJitter(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d < 0 {

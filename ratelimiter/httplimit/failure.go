@@ -16,11 +16,10 @@ type Failure interface {
 }
 
 var (
-	// FailOpen passes the request on as if there were no limit, if the limiter could
-	// not be asked. What is wrong with the limiter itself is no outage, and does not
-	// open it: a rate that cannot be used or that is not the expected one, and a
-	// name that is used by something else, are answered as by FailClosed. A limiter
-	// whose rate nobody has set has no limit.
+	// FailOpen passes the request on as if there were no limit, if the limiter could not be asked. What
+	// is wrong with the limiter itself is no outage, and does not open it: a rate that cannot be used
+	// or that is not the expected one, and a name that is used by something else, are answered as by
+	// FailClosed. A limiter without a rate has no limit.
 	FailOpen Failure = failure(func(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
 		if admission.Misconfigured(err) {
 			unavailable.write(w)

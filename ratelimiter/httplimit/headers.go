@@ -25,6 +25,7 @@ const (
 	None
 )
 
+// String returns the name of the constant.
 func (f HeaderFormat) String() string {
 	switch f {
 	case Draft11:

@@ -48,9 +48,8 @@ func (k Key) Redact(key string) string {
 	return k.kind + " #" + hex.EncodeToString(sum[:4])
 }
 
-// By makes a Key of a function of your own. An empty key is none. What it returns
-// stands in Redis as it is, unless it is longer than 64 bytes: a secret is to
-// be hashed before.
+// By makes a Key of a function of your own. An empty key is none. Redis has what it returns as it
+// is, unless it is longer than 64 bytes. Hash a secret before.
 func By(of func(*http.Request) (string, error)) Key {
 	if of == nil {
 		return Key{bad: fmt.Errorf("%w: By of nil", ratelimiter.ErrInvalidArgument)}
@@ -88,7 +87,7 @@ type headerOption func(*headerKey)
 func (o headerOption) applyHeader(h *headerKey) { o(h) }
 
 // Plain makes the header's value the key as it is, so that it can be read in
-// Redis: for names of users and tenants, not for what lets somebody in.
+// Redis: for names of users and tenants, not for credentials.
 func Plain() HeaderOption {
 	return headerOption(func(h *headerKey) { h.spell = func(value string) string { return value } })
 }

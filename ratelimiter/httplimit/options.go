@@ -70,11 +70,10 @@ func Also(limits ...*ratelimiter.Limiter) Option {
 	return given("Also", slices.Contains(limits, nil), func(s *settings) { s.more = append(s.more, limits...) })
 }
 
-// AlsoShadow adds limits that are only tried out, see [ratelimiter.Shadow]: each
-// request that the others let through is counted, also what [Charge] and
-// [RefundIf] make of it, and the observer of the limiters' client hears what they
-// say. They refuse nothing, nobody waits for them, and they stand in no header, no
-// body and no [Report]. [Shadow] is for all limits at once.
+// AlsoShadow adds limits that are only tried out, see [ratelimiter.Shadow]: each request that the
+// others let through is counted, also what [Charge] and [RefundIf] make of it, and the observer of
+// the limiters' client hears what they say. They refuse nothing and delay nothing, and no header,
+// body or [Report] shows them. [Shadow] is for all limits at once.
 func AlsoShadow(limits ...*ratelimiter.Limiter) Option {
 	return given("AlsoShadow", slices.Contains(limits, nil), func(s *settings) { s.tried = append(s.tried, limits...) })
 }
@@ -171,11 +170,10 @@ func Timeout(d time.Duration) Option {
 	})
 }
 
-// WithRetryJitter adds a random number of whole seconds, up to d, to the
-// Retry-After of each refusal, so that many clients who are refused at once do
-// not all come back at once. A client that heeds it waits longer than it had to,
-// by half of d in the mean. The t of [Draft11] stays as it is. Without it nothing
-// is added.
+// WithRetryJitter adds a random number of whole seconds, up to d, to the Retry-After of each
+// refusal. Clients that were refused at the same time then come back at different times. A client
+// that heeds it waits longer than it had to, by half of d in the mean. The t of [Draft11] stays as
+// it is. Without it nothing is added.
 func WithRetryJitter(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d < time.Second {

@@ -9,6 +9,7 @@ import (
 
 // Report is what became of a request.
 type Report struct {
+	// Outcome is what was done with it.
 	Outcome Outcome
 
 	// Key is whose request it is, "" if that is not known. Unless it was
@@ -64,6 +65,7 @@ const (
 	Charged
 )
 
+// String returns the outcome in words, such as "no key".
 func (o Outcome) String() string {
 	names := [...]string{"allowed", "refused", "no key", "no cost", "undecided", "refunded", "gone", "charged"}
 	if o < 0 || int(o) >= len(names) {

@@ -9,6 +9,7 @@ import (
 
 // Response is what a handler answered.
 type Response struct {
+	// Request is what was answered.
 	Request *http.Request
 
 	// Status is 200 if the handler did not name one, 101 if it took over the
@@ -19,12 +20,12 @@ type Response struct {
 	Header http.Header
 }
 
-// Succeeded is a predicate for [RefundIf]: statuses below 400 are refunded, so
-// that only failures count.
+// Succeeded reports whether the status is below 400. As predicate of [RefundIf] it refunds such
+// requests, so that only failures count.
 func Succeeded(r Response) bool { return r.Status < 400 }
 
-// Failed is a predicate for [RefundIf]: statuses from 400 on are refunded, so
-// that only successes count.
+// Failed reports whether the status is 400 or above. As predicate of [RefundIf] it refunds such
+// requests, so that only successes count.
 func Failed(r Response) bool { return r.Status >= 400 }
 
 // recorder notes the status of a response. http.ResponseController finds what

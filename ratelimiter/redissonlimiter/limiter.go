@@ -30,8 +30,9 @@ type Limiter struct {
 	bad  error // what every operation returns, if the name cannot be used
 }
 
-// New returns a handle. Programs outside of this module call
-// rueidisson.Client.RedissonRateLimiter.
+// New returns a handle on the rate limiter of that name. Programs call
+// client.RedissonRateLimiter(name), which returns the same. New is for packages that take a
+// [Client] and do not import rueidisson.
 func New(c Client, name string) *Limiter {
 	e := c.Engine()
 	mapped := e.Map(name)
@@ -48,7 +49,7 @@ func (l *Limiter) Name() string { return l.name }
 // TrySetRate sets the rate if there is none, and reports whether it did. It is
 // sent once.
 //
-// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.trySetRate.
+// Cost and errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.trySetRate.
 func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
 	set, err := once(ctx, l, r.check(), func() (bool, error) { return l.log.create(ctx, r) })
 	return set, l.failed("try set rate", err)
@@ -60,14 +61,17 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
 // request on. Java keeps its count, and adapts to the new rate as its log runs empty. SetRate is
 // sent once.
 //
-// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.setRate.
+// Cost and errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
 	_, err := l.set(ctx, r, opts, false)
 	return l.failed("set rate", err)
 }
 
-// UpdateRate is [Limiter.SetRate] if there is a rate already. It reports whether there was one, and
-// changes nothing otherwise. Source: RRateLimiter.updateRate.
+// UpdateRate sets the rate if there is one already, as [Limiter.SetRate] does, and reports whether
+// there was one. It changes nothing otherwise.
+//
+// Cost and errors: see [Limiter]; not ErrNoRate.
+// Source: RRateLimiter.updateRate.
 func (l *Limiter) UpdateRate(ctx context.Context, r Rate, opts ...SetOption) (bool, error) {
 	set, err := l.set(ctx, r, opts, true)
 	return set, l.failed("update rate", err)
@@ -81,8 +85,10 @@ func (l *Limiter) set(ctx context.Context, r Rate, opts []SetOption, existing bo
 	return once(ctx, l, err, func() (bool, error) { return l.log.set(ctx, r, resolved.keep, existing) })
 }
 
-// Rate returns the rate that is set now, by any client. Errors: see [Limiter]. Source:
-// RRateLimiter.getConfig.
+// Rate returns the rate that is set now, by any client.
+//
+// Cost and errors: see [Limiter].
+// Source: RRateLimiter.getConfig.
 func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	r, err := query(ctx, l, func() (Rate, error) { return l.log.read(ctx) })
 	return r, l.failed("rate", err)
@@ -91,7 +97,7 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 // Delete deletes the rate and what was taken, and reports whether there was anything. If each
 // client has a count, the counts of other clients stay. Delete is sent once.
 //
-// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.delete.
+// Cost and errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.delete.
 func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 	deleted, err := once(ctx, l, nil, func() (bool, error) { return l.log.delete(ctx) })
 	return deleted, l.failed("delete", err)

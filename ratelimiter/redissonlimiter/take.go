@@ -11,12 +11,15 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// Allow reports whether a permit is there now, and takes it. See
-// [Limiter.Take].
+// Allow reports whether a permit is there now, and takes it. It never waits for permits.
+//
+// Cost and errors: as [Limiter.Take].
 func (l *Limiter) Allow(ctx context.Context) (bool, error) { return l.AllowN(ctx, 1) }
 
-// AllowN reports whether n permits are there now, and takes them if all are.
-// See [Limiter.Take].
+// AllowN reports whether n permits are there now, and takes them if all are. It never waits for
+// permits.
+//
+// Cost and errors: as [Limiter.Take].
 func (l *Limiter) AllowN(ctx context.Context, n int64) (bool, error) {
 	d, err := l.take(ctx, n)
 	l.decided(ctx, n, d, err)
@@ -81,15 +84,18 @@ func (l *Limiter) decided(ctx context.Context, n int64, d ratelimiter.Decision, 
 	l.e.Decided(ctx, told)
 }
 
-// Peek looks without taking anything: the decision that a request of one
-// permit would get. Errors: see [Limiter].
+// Peek returns the decision that a request of one permit would get. It takes nothing.
+//
+// Cost and errors: see [Limiter].
 func (l *Limiter) Peek(ctx context.Context) (ratelimiter.Decision, error) {
 	d, err := l.peek(ctx)
 	return d, l.failed("peek", err)
 }
 
 // Available returns how many permits are there now.
-// Errors: see [Limiter]. Source: RRateLimiter.availablePermits.
+//
+// Cost and errors: see [Limiter].
+// Source: RRateLimiter.availablePermits.
 func (l *Limiter) Available(ctx context.Context) (int64, error) {
 	d, err := l.peek(ctx)
 	return d.Remaining, l.failed("available", err)
@@ -104,7 +110,7 @@ func (l *Limiter) peek(ctx context.Context) (ratelimiter.Decision, error) {
 //
 // What is given back leaves the log, the oldest first. Redisson leaves it there, so that what Java
 // releases comes back once more when it expires.
-// Errors: see [Limiter]. Source: RRateLimiter.release.
+// Cost and errors: see [Limiter]. Source: RRateLimiter.release.
 func (l *Limiter) Release(ctx context.Context, n int64) error {
 	var bad error
 	if n < 1 || n >= exact {

@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// Wait waits for one permit and takes it. See [Limiter.WaitN].
+// Wait waits for one permit and takes it, as [Limiter.WaitN] does, with its cost and errors.
 func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 
 // longestNap is how long a wait sleeps at most before it asks again: permits

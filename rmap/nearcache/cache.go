@@ -289,9 +289,11 @@ func (n *Cache[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error)
 	return v, there, err
 }
 
-// GetMany returns the entries of those of the keys that are there: those without a
-// copy that counts by one GetMany of the map, whose errors it returns. A readthrough.Map beneath
-// hears of copies as by Get.
+// GetMany returns the entries of those of the keys that are there. It reads those without a copy
+// that counts by one GetMany of the map. A readthrough.Map beneath hears of copies as by Get.
+//
+// Cost: nothing for copies; for the others that of the map's GetMany. Errors: those of the map's
+// GetMany.
 func (n *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	if err := n.usable(ctx); err != nil {
 		return nil, err
@@ -329,8 +331,10 @@ func (n *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	return found, err
 }
 
-// Has reports whether there is an entry of k: by a copy that counts, or the map's
-// Has. A readthrough.Map beneath hears of a copy as by Get.
+// Has reports whether there is an entry of k: by a copy that counts, or the map's Has. A
+// readthrough.Map beneath hears of a copy as by Get.
+//
+// Cost: nothing for a copy, else that of the map's Has. Errors: those of the map's Has.
 func (n *Cache[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	if err := n.usable(ctx); err != nil {
 		return false, err
@@ -384,7 +388,8 @@ func (n *Cache[K, V]) Preload(ctx context.Context) (read int64, err error) {
 	return read + int64(len(got)), err
 }
 
-// Len returns the map's.
+// Len returns how many entries the map has. It does what the map's Len does, with its cost and
+// errors.
 func (n *Cache[K, V]) Len(ctx context.Context) (int64, error) {
 	if err := n.usable(ctx); err != nil {
 		return 0, err
@@ -392,7 +397,7 @@ func (n *Cache[K, V]) Len(ctx context.Context) (int64, error) {
 	return n.m.Len(ctx)
 }
 
-// All returns the map's.
+// All walks the entries of the map. It does what the map's All does, with its cost and errors.
 func (n *Cache[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[rmap.Entry[K, V], error] {
 	if err := n.usable(ctx); err != nil {
 		return func(yield func(rmap.Entry[K, V], error) bool) { yield(rmap.Entry[K, V]{}, err) }
@@ -400,7 +405,7 @@ func (n *Cache[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq
 	return n.m.All(ctx, opts...)
 }
 
-// Keys returns the map's.
+// Keys walks the keys of the map. It does what the map's Keys does, with its cost and errors.
 func (n *Cache[K, V]) Keys(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[K, error] {
 	if err := n.usable(ctx); err != nil {
 		return func(yield func(K, error) bool) {
@@ -422,7 +427,8 @@ func (n *Cache[K, V]) add(ctx context.Context, k K, delta V, opts []rmap.PutOpti
 	return n.b.Add(ctx, k, delta, opts)
 }
 
-// Inside is for this module, see [rmap.Mapping].
+// Inside returns what packages readthrough and writethrough build on. It is for this module, see
+// [rmap.Mapping].
 func (n *Cache[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 	in := n.b
 	in.Handle, in.Whole, in.Writes, in.Written, in.Add = nil, false, false, nil, n.add
@@ -431,6 +437,7 @@ func (n *Cache[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 
 // Stats is what a near cache has done since its first read.
 type Stats struct {
+	// Hits is how many reads of an entry were answered by a copy, and Misses how many were not.
 	Hits, Misses int64
 
 	// Drops is how many single entries were told to have changed, here or by others,

@@ -50,12 +50,12 @@ func WithMaxBytes(n int64) Option {
 	})
 }
 
-// WithMisses also keeps that an entry does not exist, for d at most: Get, GetMany and Has then
-// report that without I/O. What drops a copy drops that, too: a write of the entry, or of any
-// entry of the map if the near cache is tracked. On top of a readthrough.Map it is the answer of the
-// loader: an entry that is added to the source alone is seen after d. Nothing of it is kept
-// while the map has no entries at all. Operations return [ErrInvalidArgument] if d is below a
-// millisecond or above 100 years.
+// WithMisses keeps absences, too, for d at most: Get, GetMany and Has then report without I/O that
+// an entry does not exist. What drops a copy drops that, too: a write of the entry, or of any entry
+// of the map if the near cache is tracked. On top of a readthrough.Map it is the answer of the
+// loader: an entry that is added to the source alone is seen after d. Nothing of it is kept while
+// the map has no entries at all. Operations return [ErrInvalidArgument] if d is below a millisecond
+// or above 100 years.
 func WithMisses(d time.Duration) Option {
 	return option(func(c *config) error {
 		c.misses = d

@@ -6,8 +6,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
-// Put does what the map's Put does. When it returns, no Get of this near cache returns what was
-// there before; so it is with every write.
+// Put does what the map's Put does, with its cost and errors. When it returns, no Get of this near
+// cache returns what was there before; so it is with every write.
 func (n *Cache[K, V]) Put(ctx context.Context, k K, v V, opts ...rmap.PutOption) error {
 	if err := n.usable(ctx); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
-// Check checks the map that is loaded, and the leases of those who load. It loads nothing.
+// Check checks the map that is loaded, and the leases of loads. It loads nothing.
 //
 // Cost: that of the map's Check, and one script call, two where loads take the lock of the entry. Errors: as [rmap.Map.Check].
 func (l *Map[K, V]) Check(ctx context.Context) error {

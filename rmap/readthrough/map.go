@@ -33,7 +33,8 @@ type Map[K comparable, V any] struct {
 	fails   map[K]failure
 }
 
-// Inside is for this module, see [rmap.Mapping].
+// Inside returns what packages nearcache and writethrough build on. It is for this module, see
+// [rmap.Mapping].
 func (l *Map[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 	in := l.in
 	in.Whole, in.Add = false, l.add
@@ -113,13 +114,15 @@ func (l *Map[K, V]) failed(op string, err error) error {
 }
 
 // Get returns the value of k, and whether there is one, and loads it if it is not
-// there. ctx bounds the wait for it, not the load, which goes on for others.
+// there. ctx bounds the wait for it, not the load, which continues for other callers.
 //
-// Cost: that of the map's Get. If it is not there: one script call; for the process that loads another; where the
-// entry's lock is taken, its two and one more. Errors: as the map's Get and Put; the loader's; that it took too long
-// wraps [context.DeadlineExceeded]. A server that refuses for a passing reason, such as for want of memory, is borne
-// for a watchdog timeout; if it also refuses to keep the lease, as one that takes no writes at all does, the entry is
-// loaded again when that is over later than the lease. Source: RMap.get with a MapLoader, and RMapCache.getWithLease.
+// Cost: that of the map's Get. If it is not there: one script call; for the process that loads
+// another; where the entry's lock is taken, its two and one more. Errors: as the map's Get and Put;
+// the loader's; that it took too long wraps [context.DeadlineExceeded]. If the server refuses for a
+// passing reason, such as a lack of memory, Get tries again for a watchdog timeout. A server that
+// takes no writes at all also refuses to keep the lease: if it recovers after the lease has
+// expired, the entry is loaded again. Source: RMap.get with a MapLoader, and
+// RMapCache.getWithLease.
 func (l *Map[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if l.bad != nil {
 		return v, false, l.failed("get of", l.bad)

@@ -10,7 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
 
-// Has reports whether there is an entry of k in Redis. It loads nothing.
+// Has reports whether there is an entry of k in Redis, as the map's Has does, with its cost and
+// errors. It loads nothing.
 func (l *Map[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	if l.bad != nil {
 		return false, l.failed("look for", l.bad)
@@ -18,7 +19,7 @@ func (l *Map[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	return l.m.Has(ctx, k)
 }
 
-// Len returns how many entries there are in Redis.
+// Len returns how many entries there are in Redis, as the map's Len does, with its cost and errors.
 func (l *Map[K, V]) Len(ctx context.Context) (int64, error) {
 	if l.bad != nil {
 		return 0, l.failed("count", l.bad)
@@ -26,8 +27,8 @@ func (l *Map[K, V]) Len(ctx context.Context) (int64, error) {
 	return l.m.Len(ctx)
 }
 
-// Put writes an entry, whatever was there, as the map's Put does. A load that is
-// under way does not overwrite it.
+// Put writes an entry, whatever was there, as the map's Put does, with its cost and errors. A load
+// that is under way does not overwrite it.
 func (l *Map[K, V]) Put(ctx context.Context, k K, v V, opts ...rmap.PutOption) error {
 	if err := l.changes(ctx, "put into", k); err != nil {
 		return err
@@ -36,7 +37,7 @@ func (l *Map[K, V]) Put(ctx context.Context, k K, v V, opts ...rmap.PutOption) e
 	return l.m.Put(ctx, k, v, opts...)
 }
 
-// PutMany writes entries, as the map's PutMany does.
+// PutMany writes entries, as the map's PutMany does, with its cost and errors.
 func (l *Map[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...rmap.PutOption) error {
 	ks := make([]K, 0, len(entries))
 	for k := range entries {
@@ -49,8 +50,8 @@ func (l *Map[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...rmap.P
 	return l.m.PutMany(ctx, entries, opts...)
 }
 
-// Swap writes an entry and returns what was there before in Redis, as the map's
-// Swap does. It loads nothing.
+// Swap writes an entry and returns what was there before in Redis, as the map's Swap does, with its
+// cost and errors. It loads nothing.
 func (l *Map[K, V]) Swap(ctx context.Context, k K, v V, opts ...rmap.PutOption) (old V, had bool, err error) {
 	if err = l.changes(ctx, "swap in", k); err != nil {
 		return old, false, err
@@ -59,12 +60,11 @@ func (l *Map[K, V]) Swap(ctx context.Context, k K, v V, opts ...rmap.PutOption) 
 	return l.m.Swap(ctx, k, v, opts...)
 }
 
-// Remove removes entries, as the map's Remove does, so that the next Get loads
-// them. The result of a load under way is not written, and callers that wait for it have the
-// entry loaded again.
+// Remove removes entries, as the map's Remove does, so that the next Get loads them. The result of
+// a load under way is not written; its callers have the entry loaded again.
 //
-// Cost: that of the map's Remove; but of an [rmap.Cache], one command before it. Errors:
-// as the map's.
+// Cost: that of the map's Remove; but of an [rmap.Cache], one command before it. Errors: as the
+// map's.
 func (l *Map[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	if err := l.removes(ctx, "remove from", ks...); err != nil {
 		return 0, err
@@ -73,8 +73,8 @@ func (l *Map[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	return l.m.Remove(ctx, ks...)
 }
 
-// Clear removes all entries from Redis, as the map's Clear does. What is loaded
-// meanwhile may be written behind it.
+// Clear removes all entries from Redis, as the map's Clear does, with its cost and errors. What is
+// loaded meanwhile may be written after it.
 func (l *Map[K, V]) Clear(ctx context.Context) error {
 	if l.bad != nil {
 		return l.failed("clear", l.bad)
@@ -88,8 +88,8 @@ func (l *Map[K, V]) Clear(ctx context.Context) error {
 	return l.m.Clear(ctx)
 }
 
-// PutIfAbsent writes an entry if there is none in Redis, as the map's PutIfAbsent
-// does. It loads nothing.
+// PutIfAbsent writes an entry if there is none in Redis, as the map's PutIfAbsent does, with its
+// cost and errors. It loads nothing.
 func (l *Map[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...rmap.PutOption) (now V, stored bool, err error) {
 	if err = l.changes(ctx, "put if absent into", k); err != nil {
 		return now, false, err
@@ -98,8 +98,8 @@ func (l *Map[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...rmap.PutO
 	return l.m.PutIfAbsent(ctx, k, v, opts...)
 }
 
-// Replace writes an entry if there is one in Redis, as the map's Replace does. It
-// loads nothing.
+// Replace writes an entry if there is one in Redis, as the map's Replace does, with its cost and
+// errors. It loads nothing.
 func (l *Map[K, V]) Replace(ctx context.Context, k K, v V, opts ...rmap.PutOption) (bool, error) {
 	if err := l.changes(ctx, "replace in", k); err != nil {
 		return false, err
@@ -108,8 +108,10 @@ func (l *Map[K, V]) Replace(ctx context.Context, k K, v V, opts ...rmap.PutOptio
 	return l.m.Replace(ctx, k, v, opts...)
 }
 
-// Take removes an entry and returns what was there in Redis, as the map's Take
-// does. It loads nothing; see [Map.Remove].
+// Take removes an entry and returns what was there in Redis, as the map's Take does. It loads
+// nothing and never waits; ctx bounds the calls.
+//
+// Cost and errors: those of the map's Take, and what [Map.Remove] adds.
 func (l *Map[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	if err = l.removes(ctx, "take from", k); err != nil {
 		return v, false, err
@@ -118,8 +120,8 @@ func (l *Map[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	return l.m.Take(ctx, k)
 }
 
-// CompareAndSwap writes an entry if what is there in Redis is old, as the map's
-// CompareAndSwap does. It loads nothing.
+// CompareAndSwap writes an entry if what is there in Redis is old, as the map's CompareAndSwap
+// does, with its cost and errors. It loads nothing.
 func (l *Map[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...rmap.PutOption) (bool, error) {
 	if err := l.changes(ctx, "compare and swap in", k); err != nil {
 		return false, err
@@ -128,8 +130,10 @@ func (l *Map[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...r
 	return l.m.CompareAndSwap(ctx, k, old, v, opts...)
 }
 
-// CompareAndRemove removes an entry if what is there in Redis is old, as the map's
-// CompareAndRemove does. It loads nothing; see [Map.Remove].
+// CompareAndRemove removes an entry if what is there in Redis is old, as the map's CompareAndRemove
+// does. It loads nothing.
+//
+// Cost and errors: those of the map's CompareAndRemove, and what [Map.Remove] adds.
 func (l *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
 	if err := l.removes(ctx, "compare and remove from", k); err != nil {
 		return false, err
@@ -138,9 +142,11 @@ func (l *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, err
 	return l.m.CompareAndRemove(ctx, k, old)
 }
 
-// Compute changes an entry by a function of what is there in Redis, as the map's
-// Compute does. It loads nothing: an entry that is not there is none for f. Where
-// f says Delete, that costs one more command than the map's; see [Map.Remove].
+// Compute changes an entry by a function of what is there in Redis, as the map's Compute does. It
+// loads nothing: an entry that is not there is none for f.
+//
+// Cost: that of the map's Compute, and one command where f says Delete, see [Map.Remove]. Errors:
+// those of the map's Compute.
 func (l *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, rmap.Verdict, error), opts ...rmap.PutOption) (v V, there bool, err error) {
 	if err = l.changes(ctx, "compute in", k); err != nil {
 		return v, false, err
@@ -158,7 +164,7 @@ func (l *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V
 	}, opts...)
 }
 
-// All walks the entries that are there in Redis, as the map's All does.
+// All walks the entries that are there in Redis, as the map's All does, with its cost and errors.
 func (l *Map[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[rmap.Entry[K, V], error] {
 	if l.bad != nil {
 		return func(yield func(rmap.Entry[K, V], error) bool) { yield(rmap.Entry[K, V]{}, l.failed("walk", l.bad)) }
@@ -166,7 +172,7 @@ func (l *Map[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[
 	return l.m.All(ctx, opts...)
 }
 
-// Keys walks the keys that are there in Redis, as the map's Keys does.
+// Keys walks the keys that are there in Redis, as the map's Keys does, with its cost and errors.
 func (l *Map[K, V]) Keys(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[K, error] {
 	if l.bad != nil {
 		return func(yield func(K, error) bool) { var none K; yield(none, l.failed("walk", l.bad)) }

@@ -19,6 +19,9 @@ import (
 // more. A call of write that has ignored the end of its context for 100 ms may still run. A
 // Map that writes through has nothing to wait for. Close also ends when the server refuses
 // for good. The map and the client stay open. Other calls after Close return [ErrClosed].
+//
+// Cost: a script call for each look, at most each 50 ms. Errors: ctx's error and cause, with the
+// number of changes that are left; [ErrClosed] if the client was closed; those of Redis.
 func (w *Map[K, V]) Close(ctx context.Context) error {
 	if w.bad != nil {
 		return nil

@@ -21,10 +21,10 @@ type discardError struct{ error }
 
 func (e *discardError) Unwrap() error { return e.error }
 
-// Discard returns err as a writer returns it whose change is not to be tried again, such as one
-// that the store can never take. Of a batch the changes are tried again one by one then, and
-// those that it is returned for alone are dead at once, see [Map.Dead]; the others go on.
-// Through, it is as err is. It is nil for a nil err.
+// Discard returns the error of a writer whose change is not to be tried again, such as one that the
+// store can never take. Of a batch the changes are tried again one by one then. Those whose own
+// call returns Discard are dead at once, see [Map.Dead]; the others go on. In write-through mode
+// Discard changes nothing. It is nil for a nil err.
 func Discard(err error) error {
 	if err == nil {
 		return nil

@@ -17,9 +17,9 @@ import (
 
 // Change is what becomes of one entry.
 type Change[K comparable, V any] struct {
-	Key     K
-	Value   V    // what it is now; none if it was removed
-	Removed bool // it is gone
+	Key     K    // of the entry
+	Value   V    // what it is now; the zero value if it was removed
+	Removed bool // it was removed
 }
 
 // Map is a map whose changes are written to a store, too: see [New].
@@ -104,7 +104,8 @@ func (w *Map[K, V]) behindOn() error {
 	return fmt.Errorf("%w: %T cannot be written behind: a Map, a TTLMap or a Cache can", ErrInvalidArgument, w.m)
 }
 
-// Inside is for this module, see [rmap.Mapping].
+// Inside returns what packages nearcache and readthrough build on. It is for this module, see
+// [rmap.Mapping].
 func (w *Map[K, V]) Inside() mapstore.Inside[K, V, rmap.PutOption] {
 	in := w.in
 	in.Whole, in.Writes, in.Written, in.Add = false, true, nil, w.add
@@ -141,7 +142,8 @@ func (w *Map[K, V]) usable(op string) error {
 	return nil
 }
 
-// Get returns the value of k, and whether there is one, as the map's Get does.
+// Get returns the value of k, and whether there is one, as the map's Get does, with its cost and
+// errors.
 func (w *Map[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if err = w.usable("get of"); err != nil {
 		return v, false, err
@@ -149,8 +151,8 @@ func (w *Map[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	return w.m.Get(ctx, k)
 }
 
-// GetMany returns the entries of those of the keys that are there, as the map's
-// GetMany does.
+// GetMany returns the entries of those of the keys that are there, as the map's GetMany does, with
+// its cost and errors.
 func (w *Map[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	if err := w.usable("get many of"); err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func (w *Map[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	return w.m.GetMany(ctx, ks...)
 }
 
-// Has reports whether there is an entry of k, as the map's Has does.
+// Has reports whether there is an entry of k, as the map's Has does, with its cost and errors.
 func (w *Map[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	if err := w.usable("look for"); err != nil {
 		return false, err
@@ -166,7 +168,7 @@ func (w *Map[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	return w.m.Has(ctx, k)
 }
 
-// Len returns how many entries there are, as the map's Len says.
+// Len returns how many entries there are, as the map's Len does, with its cost and errors.
 func (w *Map[K, V]) Len(ctx context.Context) (int64, error) {
 	if err := w.usable("count"); err != nil {
 		return 0, err
@@ -238,8 +240,11 @@ func (w *Map[K, V]) queueAll(ctx context.Context, pairs []string, l mapstore.Lif
 	return count, err
 }
 
-// Swap writes an entry to the map and to the store, and returns the value that it had in the
-// map. In write-behind mode that may take several script calls if others write, too.
+// Swap writes an entry to the map and to the store, and returns the value that it had in the map.
+//
+// Cost: as [Map.Put], and one command that reads the entry. In write-behind mode the script call is
+// repeated if others write meanwhile. Errors: as [Map.Put], and [ErrDecode] about what was there:
+// then it has been written.
 func (w *Map[K, V]) Swap(ctx context.Context, k K, v V, opts ...rmap.PutOption) (old V, had bool, err error) {
 	was, _, err := w.change(ctx, "swap", k, opts, reads, func(mapstore.Value) (V, rmap.Verdict, error) { return v, rmap.Store, nil })
 	return w.was(k, was, err)
@@ -255,9 +260,12 @@ func (w *Map[K, V]) was(k K, was mapstore.Value, err error) (v V, had bool, _ er
 	return v, had, w.h.FailedAt("read", key, err)
 }
 
-// Remove removes entries from the map and from the store, and returns how many
-// there were in the map. Removals of keys that are not in the map are written to the store,
-// too. In write-through mode they are written one by one, unless [WithWriteMany] says otherwise.
+// Remove removes entries from the map and from the store, and returns how many there were in the
+// map. Removals of keys that are not in the map are written to the store, too. In write-through
+// mode they are written one by one, unless [WithWriteMany] says otherwise.
+//
+// Cost: write-through, as [Map.Swap] for each entry; write-behind, one script call for each 500.
+// Errors: as [Map.Put]; after an error some may have been removed.
 func (w *Map[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
 	if err = w.usable("remove from"); err != nil {
 		return 0, err
@@ -314,8 +322,11 @@ func (w *Map[K, V]) Clear(ctx context.Context) error {
 	return nil
 }
 
-// PutIfAbsent writes an entry to the map and to the store if there is none in the
-// map, and returns what is there now and whether it was written.
+// PutIfAbsent writes an entry to the map and to the store if there is none in the map, and returns
+// what is there now and whether it was written.
+//
+// Cost: as [Map.Swap]; where there is an entry nothing is written. Errors: as [Map.Put], and
+// [ErrDecode].
 func (w *Map[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...rmap.PutOption) (now V, stored bool, err error) {
 	was, stored, err := w.change(ctx, "put if absent", k, opts, reads, func(old mapstore.Value) (V, rmap.Verdict, error) {
 		if old.There {
@@ -330,8 +341,10 @@ func (w *Map[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...rmap.PutO
 	return now, false, err
 }
 
-// Replace writes an entry to the map and to the store if there is one in the map,
-// and reports whether there was.
+// Replace writes an entry to the map and to the store if there is one in the map, and reports
+// whether there was.
+//
+// Cost: as [Map.Swap]; where there is no entry nothing is written. Errors: as [Map.Put].
 func (w *Map[K, V]) Replace(ctx context.Context, k K, v V, opts ...rmap.PutOption) (bool, error) {
 	_, did, err := w.change(ctx, "replace", k, opts, replaces, func(old mapstore.Value) (V, rmap.Verdict, error) {
 		if !old.There {
@@ -342,8 +355,11 @@ func (w *Map[K, V]) Replace(ctx context.Context, k K, v V, opts ...rmap.PutOptio
 	return did, err
 }
 
-// Take removes an entry from the map and from the store and returns it, and
-// whether there was one in the map; if there was none nothing is done.
+// Take removes an entry from the map and from the store and returns it, and whether there was one
+// in the map. It never waits for an entry: without one it changes nothing.
+//
+// Cost: as [Map.Swap]. Errors: as [Map.Put], and [ErrDecode] about what was there: then it has been
+// removed.
 func (w *Map[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	was, _, err := w.change(ctx, "take", k, nil, reads, func(old mapstore.Value) (none V, _ rmap.Verdict, _ error) {
 		if !old.There {
@@ -354,14 +370,18 @@ func (w *Map[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	return w.was(k, was, err)
 }
 
-// CompareAndSwap writes an entry to the map and to the store if what is there in
-// the map has the bytes of old, and reports whether it has.
+// CompareAndSwap writes an entry to the map and to the store if what is there in the map has the
+// bytes of old, and reports whether it has.
+//
+// Cost: as [Map.Swap]. Errors: as [Map.Put].
 func (w *Map[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...rmap.PutOption) (bool, error) {
 	return w.compare(ctx, "compare and swap", k, old, v, rmap.Store, opts)
 }
 
-// CompareAndRemove removes an entry from the map and from the store if what is
-// there in the map has the bytes of old, and reports whether it has.
+// CompareAndRemove removes an entry from the map and from the store if what is there in the map has
+// the bytes of old, and reports whether it has.
+//
+// Cost: as [Map.Swap]. Errors: as [Map.Put].
 func (w *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
 	var none V
 	return w.compare(ctx, "compare and remove", k, old, none, rmap.Delete, nil)
@@ -378,9 +398,11 @@ func (w *Map[K, V]) compare(ctx context.Context, op string, k K, old, v V, then 
 	return did, err
 }
 
-// Compute changes an entry of the map and of the store by a function of its value in the map;
-// see [rmap.Map.Compute]. In write-through mode f is called once, under the lock of the entry. In
+// Compute changes an entry of the map and of the store by a function of its value in the map; see
+// [rmap.Map.Compute]. In write-through mode f is called once, under the lock of the entry. In
 // write-behind mode f is called again if others have written meanwhile.
+//
+// Cost: as [Map.Swap]. Errors: f's; [ErrDecode]; as [Map.Put].
 func (w *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, rmap.Verdict, error), opts ...rmap.PutOption) (v V, there bool, err error) {
 	if f == nil {
 		if err = w.usable("compute in"); err == nil {
@@ -421,7 +443,7 @@ func (w *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V
 	return v, there, nil
 }
 
-// All walks the entries, as the map's All does.
+// All walks the entries, as the map's All does, with its cost and errors.
 func (w *Map[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[rmap.Entry[K, V], error] {
 	if err := w.usable("walk"); err != nil {
 		return func(yield func(rmap.Entry[K, V], error) bool) { yield(rmap.Entry[K, V]{}, err) }
@@ -429,7 +451,7 @@ func (w *Map[K, V]) All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[
 	return w.m.All(ctx, opts...)
 }
 
-// Keys walks the keys, as the map's Keys does.
+// Keys walks the keys, as the map's Keys does, with its cost and errors.
 func (w *Map[K, V]) Keys(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[K, error] {
 	if err := w.usable("walk"); err != nil {
 		return func(yield func(K, error) bool) { var none K; yield(none, err) }

@@ -92,9 +92,8 @@ func WithDeadLimit(n int) Option {
 	})
 }
 
-// WithOthersWriting leaves the calls of the writer to other processes: this one queues
-// changes, and its writer may be nil. It is for those who do not reach the store, and for
-// [WithBehind].
+// WithOthersWriting leaves the calls of the writer to other processes: this one queues changes, and
+// its writer may be nil. It is for processes that do not reach the store, and needs [WithBehind].
 func WithOthersWriting() Option {
 	return option(func(c *config) error {
 		c.others = true

@@ -1,0 +1,256 @@
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+var (
+	total  = flag.Duration("for", 0, "run rounds of 3 s for so long, in place of the short ones")
+	only   = flag.String("only", "", "objects and nemeses, separated by commas")
+	seeded = flag.Uint64("seed", 0, "repeat names, choices and the order of nemeses of a run; 0: others each time")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := known(*only); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	redistest.Main(m, redistest.Children{"user": user})
+}
+
+// known returns an error for words that are neither an object nor a nemesis.
+func known(words string) error {
+	var all []string
+	for _, o := range objects {
+		all = append(all, o.name)
+	}
+	for _, n := range nemeses {
+		all = append(all, n.name)
+	}
+	for _, word := range strings.Split(words, ",") {
+		if word != "" && !slices.Contains(all, word) {
+			return fmt.Errorf("chaos: %q is no object and no nemesis; there are: %s", word, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
+// chosen reports whether -only leaves something out.
+func chosen(name string, of func(yield func(string) bool)) bool {
+	words := strings.Split(*only, ",")
+	for other := range of {
+		if slices.Contains(words, other) {
+			return slices.Contains(words, name)
+		}
+	}
+	return true
+}
+
+func objectNames(yield func(string) bool) {
+	for _, o := range objects {
+		if !yield(o.name) {
+			return
+		}
+	}
+}
+
+func nemesisNames(yield func(string) bool) {
+	for _, n := range nemeses {
+		if !yield(n.name) {
+			return
+		}
+	}
+}
+
+func seedOf(t *testing.T) uint64 {
+	seed := *seeded
+	for seed == 0 {
+		seed = rand.Uint64N(1_000_000)
+	}
+	t.Logf("repeat with: go test ./chaos -run '^%s$' -args -seed %d", t.Name(), seed)
+	return seed
+}
+
+// short is the length of a short round. An object that had no chance in its rounds has some again, so often at most.
+var short = redistest.Scaled(time.Second)
+
+const mostTries = 5
+
+// versions are the servers of a run: the lanes of a short one have the first two.
+var versions = redistest.Versions
+
+// lanes is how many servers with processes of their own work at the same time.
+const lanes = 2
+
+// TestNobodyHoldsWhatAnotherHolds runs short rounds: for each object one of each group of nemeses. With -for it runs all objects under
+// all nemeses.
+func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
+	t.Parallel()
+	seed := seedOf(t)
+	if *total > 0 {
+		began := time.Now()
+		t.Run("storm", func(t *testing.T) {
+			for lane, version := range versions {
+				t.Run(version, func(t *testing.T) {
+					t.Parallel()
+					newArena(t, version).storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
+				})
+			}
+		})
+		if *pagePath != "" && *only == "" { // else most cells would be empty
+			require.NoError(t, shown.write(*pagePath, time.Since(began), seed))
+		}
+		require.Empty(t, shown.without(), "nothing could have shown")
+		return
+	}
+	for lane := range lanes {
+		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, versions[lane])
+			rnd := rand.New(rand.NewPCG(seed, uint64(lane)))
+			for i, o := range objects {
+				if i%lanes == lane && chosen(o.name, objectNames) {
+					a.short(t, o, rnd)
+				}
+			}
+		})
+	}
+}
+
+// short runs rounds of an object until one had a chance.
+func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
+	t.Helper()
+	chances := 0
+	for tries := 0; chances == 0; tries++ {
+		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
+		for _, n := range aimed(o, rnd) {
+			chances += a.judged(t, o, n, short, rnd.Uint64()).chances
+		}
+	}
+}
+
+// aimed returns a nemesis of each group, for holds one that is aimed at what it breaks.
+func aimed(o object, rnd *rand.Rand) (some []nemesis) {
+	for _, group := range []string{"network", "clients", "refusals"} {
+		var of []nemesis
+		for _, n := range nemeses {
+			if n.group == group && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
+				of = append(of, n)
+			}
+		}
+		if len(of) > 0 {
+			some = append(some, of[rnd.IntN(len(of))])
+		}
+	}
+	return some
+}
+
+// storm runs all objects under all nemeses, in any order, until the time is over.
+func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		for _, i := range rnd.Perm(len(objects) * len(nemeses)) {
+			o, n := objects[i%len(objects)], nemeses[i/len(objects)]
+			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) {
+				continue
+			}
+			if !time.Now().Before(end) {
+				return
+			}
+			a.judged(t, o, n, 3*time.Second, rnd.Uint64())
+		}
+	}
+}
+
+// judged runs a round, and fails the test if an oracle found something.
+func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed uint64) verdict {
+	t.Helper()
+	v := a.round(o, n, d, seed)
+	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances, v.slowest.Round(time.Millisecond))
+	shown.add(o, n, v)
+	for _, found := range v.violations {
+		t.Errorf("%s under %s: %s", o.name, n.name, found)
+	}
+	require.Positive(t, v.holds+v.done, "%s under %s: nothing was done", o.name, n.name)
+	return v
+}
+
+// seed is a defect that is put into a script, and the round in which it has to be found.
+type seed struct {
+	name, old, new  string
+	object, nemesis string
+}
+
+var seeds = []seed{
+	{"a release deletes the hash, whichever owner holds it", "redis.call('hdel', KEYS[1], ARGV[1]) == 0", "redis.call('del', KEYS[1]) == 0", "lock", "late-requests"},
+	{"a token does not rise", "local last = math.max(was, time[1] * 1000000 + time[2] - 1, tonumber(seen) or 0) + n",
+		"local last = tonumber(n)", "fenced", "killed"},
+	{"a guard accepts smaller tokens", "if less(ARGV[2], highest) or", "if false and", "fenced", "stopped"},
+	{"a Compute writes whatever is there", "if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there or ARGV[3] == '2' then", "if ARGV[3] == '2' then",
+		"compute", "cut"},
+	{"a grant takes half a token", "q = q + k * cost", "q = q + k * cost / 2", "limiter", "cut"},
+	{"a give that is sent again gives again", "if known then\n\treturn known < 0 and {-1} or {0, known}", "if false then\n\treturn {-1}", "semaphore", "lost-replies"},
+	{"a release of a permit counts each time", "elseif held == 0 then\n\treturn -1", "elseif held == 2 then\n\treturn -1", "permits", "lost-replies"},
+}
+
+// TestSeedsAreFound: the oracles find each seed within 20 s of its nemesis.
+func TestSeedsAreFound(t *testing.T) {
+	if *total == 0 {
+		t.Parallel() // else it comes before the storm, whose page tells of it
+	}
+	for lane := range lanes {
+		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, "8.0")
+			rnd := rand.New(rand.NewPCG(seedOf(t), 9))
+			for i, s := range seeds {
+				if i%lanes == lane && chosen(s.object, objectNames) {
+					a.finds(t, s, rnd)
+				}
+			}
+		})
+	}
+}
+
+// finds has the proxies exchange the script, and runs rounds until an oracle finds it.
+func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand) {
+	t.Helper()
+	a.server.FlushScripts() // so that the proxies see the bodies
+	var exchanges []*redistest.Exchange
+	for _, p := range append([]*redistest.Proxy{a.store}, a.proxies...) {
+		exchanges = append(exchanges, p.Exchange(s.old, s.new))
+	}
+	n := nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.name == s.nemesis })]
+	ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(20*time.Second))
+	defer cancel()
+	began := time.Now()
+	for found := false; !found; {
+		require.NoError(t, ctx.Err(), "no oracle has found it: %s", s.name)
+		v := a.round(objects[indexOf(s.object)], n, short, rnd.Uint64())
+		if found = len(v.violations) > 0; found {
+			shown.found(s.name, time.Since(began))
+			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, v.violations[0])
+		}
+	}
+	all := 0
+	for _, x := range exchanges {
+		n, err := x.Calls()
+		require.NoError(t, err)
+		all += n
+		x.Cancel()
+	}
+	require.Positive(t, all, "no script contains %q", s.old)
+}

@@ -1,0 +1,177 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+// held is a hold of any object.
+type held struct {
+	names  []string // of which the holder is trusted
+	shared bool
+	token  int64
+	err    func() error
+	free   func(ctx context.Context) error
+	fence  fence.Token
+}
+
+// terms are those of one call to acquire.
+type terms struct {
+	rnd   *rand.Rand
+	names []string      // of the round
+	lease time.Duration // 0: the client renews the hold
+}
+
+func (t terms) name() string { return t.names[t.rnd.IntN(len(t.names))] }
+
+func (t terms) options() (opts []lock.LockOption) {
+	if t.lease > 0 {
+		opts = append(opts, lock.WithLease(t.lease))
+	}
+	return opts
+}
+
+// object is one kind of object: how it is acquired, and what holds of it.
+type object struct {
+	name    string
+	limit   int  // how many may hold a name at a time
+	tokens  bool // each hold has a fencing token: they rise, and its holder writes a guarded value
+	hashed  bool // the name is a hash with the owners as fields
+	several bool // a hold has two names
+	leased  bool // the hold of a process that dies ends
+	set     func(ctx context.Context, c *rueidisson.Client, name string) error
+	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
+	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
+
+	rests time.Duration // after a round, so that clients have logged what callers that left cannot be told
+
+	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
+	do    func(ctx context.Context, w *worker, round context.Context, name string)
+	judge func(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int)
+}
+
+// permits is how many permits a name has.
+const permits = 3
+
+var objects = []object{
+	{name: "lock", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+		return c.Lock(t.name()), false
+	})},
+	{name: "fair", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+		return c.FairLock(t.name()), false
+	})},
+	{name: "read-write", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+		if t.rnd.IntN(3) > 0 {
+			return c.RWLock(t.name()).Read(), true
+		}
+		return c.RWLock(t.name()).Write(), false
+	})},
+	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+		return c.FencedLock(t.name()), false
+	})},
+	{name: "multi", limit: 1, several: true, hashed: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		var names []string
+		var all []lock.Locker
+		for _, i := range t.rnd.Perm(len(t.names))[:2] {
+			names = append(names, t.names[i])
+			all = append(all, c.Lock(t.names[i]))
+		}
+		h, err := c.MultiLock(all...).Lock(ctx, t.options()...)
+		return holding(h, err, names, false)
+	}},
+	{name: "group", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		value := string(rune('a' + t.rnd.IntN(3)))
+		name := t.name()
+		h, err := c.LockGroup(name).Of(value).Lock(ctx, t.options()...)
+		return holding(h, err, []string{name + " " + value}, false)
+	}},
+	{name: "permits", limit: permits, leased: true, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.PermitSemaphore(name).SetPermits(ctx, permits)
+	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name := t.name()
+		var opts []semaphore.PermitOption
+		if t.lease > 0 {
+			opts = append(opts, semaphore.WithLease(t.lease))
+		}
+		p, err := c.PermitSemaphore(name).Acquire(ctx, opts...)
+		if err != nil {
+			return held{}, err
+		}
+		return held{names: []string{name}, err: p.Err, free: p.Release}, nil
+	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
+		return c.PermitSemaphore(name).Available(ctx)
+	}},
+	{name: "semaphore", limit: permits, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.Semaphore(name).SetPermits(ctx, permits)
+	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name := t.name()
+		s := c.Semaphore(name)
+		if err := s.Acquire(ctx, 1); err != nil {
+			return held{}, err
+		}
+		return held{names: []string{name}, err: func() error { return nil }, free: func(ctx context.Context) error { return s.Release(ctx, 1) }}, nil
+	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
+		return c.Semaphore(name).Available(ctx)
+	}},
+	{name: "election", limit: 1, tokens: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		var opts []election.Option
+		if t.lease > 0 {
+			opts = append(opts, election.WithLease(t.lease))
+		}
+		name := t.name()
+		term, err := election.New(c, name, opts...).Campaign(ctx, "leader")
+		if err != nil {
+			return held{}, err
+		}
+		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
+	}},
+	datum("compute", compute, computed),
+	datum("queue", offerOrPoll, polled).restingFor(time.Second),
+	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
+		return err
+	}).restingFor(time.Second),
+	datum("reliable", addOrReceive, handled),
+	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
+	}),
+	datum("latch", countAndWait, counted).setBy(armed),
+	datum("near", readOrWrite, notStale),
+}
+
+func (o object) restingFor(d time.Duration) object {
+	o.rests = d
+	return o
+}
+
+// setBy has a name made by a function before it is used.
+func (o object) setBy(set func(ctx context.Context, c *rueidisson.Client, name string) error) object {
+	o.set = set
+	return o
+}
+
+// locked acquires one lock.
+func locked(of func(*rueidisson.Client, terms) (l lock.Locker, shared bool)) func(context.Context, *rueidisson.Client, terms) (held, error) {
+	return func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		l, shared := of(c, t)
+		h, err := l.Lock(ctx, t.options()...)
+		return holding(h, err, []string{l.Name()}, shared)
+	}
+}
+
+func holding(h *lock.Hold, err error, names []string, shared bool) (held, error) {
+	if err != nil {
+		return held{}, err
+	}
+	token, _ := h.Fence()
+	return held{names: names, shared: shared, token: token.Number(), fence: token, err: h.Err, free: h.Unlock}, nil
+}
