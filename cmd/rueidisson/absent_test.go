@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -45,9 +46,9 @@ func TestAbsentIsAnObject(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, exitRefused, runHere(t, env, strings.Fields(args)...).code)
+			assert.Equal(t, exit.Refused, runHere(t, env, strings.Fields(args)...).code)
 			got := runHere(t, env, append(strings.Fields(args), "--json")...)
-			assert.Equal(t, exitRefused, got.code)
+			assert.Equal(t, exit.Refused, got.code)
 			assert.Empty(t, got.errors)
 			assert.True(t, strings.HasPrefix(got.out, want), got.out)
 			assert.NoError(t, json.Unmarshal([]byte(got.out), &map[string]any{}))

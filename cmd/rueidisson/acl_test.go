@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -40,7 +41,7 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 	} {
 		want := 0
 		if strings.HasSuffix(args, "-- false") {
-			want = exitRefused // the job failed for good
+			want = exit.Refused // the job failed for good
 		}
 		assert.Equal(t, want, run(strings.Fields(args)...).code, args)
 	}

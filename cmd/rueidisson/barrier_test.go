@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -50,22 +51,22 @@ func TestBarrier(t *testing.T) {
 		args, out string
 		code      int
 	}{
-		{"info a", "", exitRefused},
-		{"info a --json", `{"name":"a","found":false}` + "\n", exitRefused},
-		{"reset a", "a: nobody waits\n", exitRefused},
-		{"reset a --json", `{"name":"a","reset":false}` + "\n", exitRefused},
+		{"info a", "", exit.Refused},
+		{"info a --json", `{"name":"a","found":false}` + "\n", exit.Refused},
+		{"reset a", "a: nobody waits\n", exit.Refused},
+		{"reset a --json", `{"name":"a","reset":false}` + "\n", exit.Refused},
 		{"await a 1", "0\n", 0},
 		{"info a", "0\n", 0},
 		{"info a --json", `{"name":"a","waiting":0}` + "\n", 0},
 		{"await a 1 --json", `{"name":"a","before":0}` + "\n", 0},
-		{"await a 2 --wait 50ms", "", exitNotAcquired},
-		{"await a 2 --wait 0", "", exitUsage},
-		{"await a", "", exitUsage},
-		{"await a many", "", exitUsage},
-		{"await a 0", "", exitUsage},
-		{"info", "", exitUsage},
-		{"reset a b", "", exitUsage},
-		{"", "", exitUsage},
+		{"await a 2 --wait 50ms", "", exit.NotAcquired},
+		{"await a 2 --wait 0", "", exit.Usage},
+		{"await a", "", exit.Usage},
+		{"await a many", "", exit.Usage},
+		{"await a 0", "", exit.Usage},
+		{"info", "", exit.Usage},
+		{"reset a b", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := barrier(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
@@ -75,9 +76,9 @@ func TestBarrier(t *testing.T) {
 	require.Equal(t, "1\n", barrier("await a 2").out)
 	require.Equal(t, "0\n", redistest.Done(t, first).out)
 	first = arriving("await a 2")
-	require.Equal(t, exitUsage, barrier("await a 3").code, "the other waits for two")
+	require.Equal(t, exit.Usage, barrier("await a 3").code, "the other waits for two")
 	require.Equal(t, said{out: "a: reset\n"}, barrier("reset a"))
-	require.Equal(t, exitLost, redistest.Done(t, first).code)
+	require.Equal(t, exit.Lost, redistest.Done(t, first).code)
 }
 
 // TestRemove: the objects are gone, and who asks again is told that there was none.
@@ -90,17 +91,17 @@ func TestRemove(t *testing.T) {
 		name := "of-" + kind
 		require.Zero(t, do(kind+" set "+name+" 3").code)
 		require.Equal(t, said{out: name + ": removed\n"}, do(kind+" rm "+name))
-		require.Equal(t, said{code: exitRefused}, do(kind+" info "+name))
-		require.Equal(t, said{code: exitRefused, out: name + ": there was none\n"}, do(kind+" rm "+name))
-		require.Equal(t, said{code: exitRefused, out: `{"name":"` + name + `","removed":false}` + "\n"}, do(kind+" rm "+name+" --json"))
-		require.Equal(t, exitUsage, do(kind+" rm").code)
+		require.Equal(t, said{code: exit.Refused}, do(kind+" info "+name))
+		require.Equal(t, said{code: exit.Refused, out: name + ": there was none\n"}, do(kind+" rm "+name))
+		require.Equal(t, said{code: exit.Refused, out: `{"name":"` + name + `","removed":false}` + "\n"}, do(kind+" rm "+name+" --json"))
+		require.Equal(t, exit.Usage, do(kind+" rm").code)
 	}
 	require.Zero(t, do("permit set ids 1").code)
 	p, err := server.NewClient(t).PermitSemaphore("ids").Acquire(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, exitUnavailable, do("sem rm ids").code, "it has permits with ids")
+	require.Equal(t, exit.Unavailable, do("sem rm ids").code, "it has permits with ids")
 	require.NoError(t, p.Err())
 	require.Zero(t, do("permit rm ids").code)
 	require.Zero(t, do("latch set soon 2 --ttl 1h").code)
-	require.Equal(t, exitUsage, do("latch set late 2 --ttl 0").code)
+	require.Equal(t, exit.Usage, do("latch set late 2 --ttl 0").code)
 }

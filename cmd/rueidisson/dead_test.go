@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
@@ -101,17 +102,17 @@ func TestWhatGroupsAndDurableNamesHavePutAside(t *testing.T) {
 		got := do(0, kind+" dead --json"+name).out
 		require.Contains(t, got, `{"id":"`+id+`","attempts":1,"cause":"no\tcustomer","when":"`)
 		require.Contains(t, got, of.inJSON)
-		require.Contains(t, do(exitUnavailable, kind+" dead --codec json"+name).errors, id)
+		require.Contains(t, do(exit.Unavailable, kind+" dead --codec json"+name).errors, id)
 		require.Equal(t, `{"name":"`+kind[:1]+`","`+of.by+`":"billing","redriven":1}`+"\n", do(0, kind+" redrive --json"+name).out)
 		bury[kind](-1)
 		require.Equal(t, id, strings.Split(do(0, kind+" dead"+name).out, "\t")[0])
 		require.Equal(t, "1\n", do(0, kind+" purge"+name).out)
 		require.Empty(t, do(0, kind+" dead"+name).out)
-		do(exitUsage, kind+" purge "+kind)
-		do(exitUsage, kind+" dead")
-		do(exitUsage, kind+" dead --codec xml"+name)
+		do(exit.Usage, kind+" purge "+kind)
+		do(exit.Usage, kind+" dead")
+		do(exit.Usage, kind+" dead --codec xml"+name)
 	}
-	do(exitUsage, "topic dead --sharded t billing")
-	do(exitUsage, "stream")
-	do(exitUsage, "stream ded s billing")
+	do(exit.Usage, "topic dead --sharded t billing")
+	do(exit.Usage, "stream")
+	do(exit.Usage, "stream ded s billing")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -28,7 +29,7 @@ func TestCommandThatTheServerRefusesSaysThatItMayBeCalledAgain(t *testing.T) {
 	refuse("1")
 	for _, args := range []string{"sem release s", "latch down l"} {
 		got := run(args)
-		assert.Equal(t, exitUnavailable, got.code, args)
+		assert.Equal(t, exit.Unavailable, got.code, args)
 		assert.Contains(t, got.errors, "not done; it may be called again", args)
 		assert.Contains(t, got.errors, "NOREPLICAS", args)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
 )
@@ -136,7 +138,7 @@ var saysTheWrong = []string{"not acquired", "empty", "not open", "not armed", "n
 // TestAllCommandsReach: the table of this file has all commands that need a server.
 func TestAllCommandsReach(t *testing.T) {
 	t.Parallel()
-	eachCommand((&tool{}).rootCommand(), func(cmd *cobra.Command) {
+	eachCommand(cli.Tree(), func(cmd *cobra.Command) {
 		words := strings.TrimPrefix(cmd.CommandPath(), "rueidisson ")
 		if cmd.HasSubCommands() || slices.Contains([]string{"version", "completion", "man"}, words) {
 			return
@@ -170,7 +172,7 @@ func TestServerThatIsNotThere(t *testing.T) {
 
 func saysDown(t *testing.T, got said, address string) {
 	t.Helper()
-	require.Equal(t, exitUnavailable, got.code, "%v", got)
+	require.Equal(t, exit.Unavailable, got.code, "%v", got)
 	assert.Contains(t, got.errors, address)
 	assert.Empty(t, got.out)
 	for _, wrong := range saysTheWrong {
@@ -224,7 +226,7 @@ func TestServerThatStopsUnderAWait(t *testing.T) {
 			p := start(t, url, strings.Fields(args)...)
 			redistest.Eventually(t, func() bool { return waits(t, client, args) }, patience, time.Millisecond)
 			server.Pause()
-			assert.Equal(t, exitUnavailable, p.code())
+			assert.Equal(t, exit.Unavailable, p.code())
 			saysDown(t, said{p.cmd.ProcessState.ExitCode(), strings.Join(p.said(), "\n"), p.errors()}, server.Addr())
 			server.Resume()
 		})
@@ -304,7 +306,7 @@ func TestStreamWhoseTimeEndsWhileTheServerIsAway(t *testing.T) {
 			p := start(t, "redis://"+server.Addr(), words...)
 			awaitStream(t, server, p, args)
 			server.Kill()
-			assert.Equal(t, exitUnavailable, p.code())
+			assert.Equal(t, exit.Unavailable, p.code())
 			assert.Equal(t, 1, p.errorLines(`{"connection":"lost","error":"`), p.errors())
 			assert.Equal(t, 1, p.errorLines(server.Addr()+" is still away"), p.errors())
 		})

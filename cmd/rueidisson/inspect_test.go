@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/cli/inspect"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
@@ -46,7 +47,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 		shows(t, name, "name   "+name+"\nkind   semaphore\ncount  3\n",
 			`"kind":"semaphore","held":false,"count":3,"remaining_ms":-1`)
 		require.NoError(t, client.Do(ctx, client.B().Set().Key(name).Value("3").Build()).Error())
-		require.NoError(t, client.Do(ctx, client.B().Del().Key(prefixed("rueidisson_set", name)).Build()).Error())
+		require.NoError(t, client.Do(ctx, client.B().Del().Key(inspect.Prefixed("rueidisson_set", name)).Build()).Error())
 		shows(t, name, "name   "+name+"\nkind   semaphore or latch\ncount  3\n", // as Java sets one
 			`"kind":"semaphore or latch","held":false,"count":3,"remaining_ms":-1`)
 	})
@@ -92,10 +93,10 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 			return out != "name     "+name+"\nkind     none\nwaiting  0\n"
 		}, time.Minute, time.Millisecond)
 		assert.Regexp(t, "^name        "+name+`\nkind        barrier\nparties     3\nwaiting     1\ngeneration  [0-9]{16}\nremaining   [0-9.ms]+\n$`, out)
-		var got barrierFound
+		var got barrierFoundJSON
 		require.NoError(t, json.Unmarshal([]byte(runHere(t, env, "inspect", name, "--json").out), &got))
 		assert.NotZero(t, got.Generation)
-		assert.Equal(t, barrierFound{name, "barrier", false, 3, 1, 0, got.Generation, got.RemainingMS}, got)
+		assert.Equal(t, barrierFoundJSON{name, "barrier", false, 3, 1, 0, got.Generation, got.RemainingMS}, got)
 		leave()
 		require.Error(t, <-done)
 	})
@@ -131,7 +132,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 			require.NoError(t, l.Put(ctx, "other", 1))
 			ids, err := client.Do(ctx, client.B().Hgetall().Key(name).Build()).AsStrMap()
 			require.NoError(t, err)
-			values := companion(name, ids["other"])
+			values := inspect.Companion(name, ids["other"])
 			require.NoError(t, client.Do(ctx, client.B().Del().Key(values).Build()).Error())
 			require.NoError(t, client.Do(ctx, client.B().Arbitrary(other).Keys(values).Args("x").Build()).Error())
 			assert.Contains(t, runHere(t, env, "inspect", name).out, "kind       list multimap\nkeys       3\nvalues     4\n", other)

@@ -17,6 +17,9 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
+	"github.com/rueidisson/rueidisson/internal/cli/run"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -49,93 +52,93 @@ func TestExitCodesOfJob(t *testing.T) {
 		args string
 		code int
 	}{
-		{"", exitUsage},
-		{"ad q x", exitUsage},
-		{"add q", exitUsage},
-		{"add q x --priority 256", exitUsage},
-		{"add q x --priority -1", exitUsage},
-		{"add q x --delay -1s", exitUsage},
-		{"add q x --expiry 0s", exitUsage},
-		{"add q x --group=", exitUsage},
-		{"add q x --unique=", exitUsage},
-		{"add q x --dedup k", exitUsage},
-		{"add q x --dedup k=soon", exitUsage},
-		{"add q x --dedup =1m", exitUsage},
-		{"add q x y --dedup k=1m", exitUsage},
-		{"add q x y --unique k", exitUsage},
-		{"add q - --unique k", exitUsage},
-		{"add q x --as int", exitUsage},
-		{"add q x --codec xml", exitUsage},
-		{"add q x --redis redis://127.0.0.1:1", exitUnavailable},
-		{"queues x", exitUsage},
-		{"queues --redis redis://127.0.0.1:1", exitUnavailable},
-		{"stats", exitUsage},
-		{"stats q x", exitUsage},
-		{"ls", exitUsage},
-		{"ls q --state done", exitUsage},
-		{"ls q --codec xml", exitUsage},
-		{"watch q --interval 0", exitUsage},
-		{"watch q --for 0", exitUsage},
-		{"pause q --for 0", exitUsage},
-		{"pause", exitUsage},
-		{"resume", exitUsage},
-		{"redrive", exitUsage},
-		{"redrive q x", exitUsage},
-		{"redrive q 0", exitUsage},
-		{"purge q 1.5", exitUsage},
-		{"purge", exitUsage},
-		{"dead q --state dead", exitUsage},
-		{"cancel q", exitUsage},
-		{"cancel q x", exitUsage},
-		{"rm q", exitUsage},
-		{"find q", exitUsage},
-		{"find q 0", exitUsage},
-		{"result q 1 --wait -1s", exitUsage},
-		{"reschedule q 1", exitUsage},
-		{"reschedule q 1 --now --delay 1s", exitUsage},
-		{"reschedule q 1 --at tomorrow", exitUsage},
-		{"reschedule q 1 --priority 256", exitUsage},
-		{"reschedule q 1 --delay -1s", exitUsage},
-		{"find q 1", exitRefused},
-		{"result q 1", exitRefused},
-		{"reschedule q 1 --now", exitRefused},
-		{"terms", exitUsage},
-		{"terms q x", exitUsage},
-		{"terms q --attempts 0", exitUsage},
-		{"terms q --backoff 11m", exitUsage},
-		{"terms q --dead-limit 0", exitUsage},
-		{"terms q --dead-age 0", exitUsage},
-		{"terms q --lease 1ms", exitUsage},
-		{"stats q --redis redis://127.0.0.1:1", exitUnavailable},
-		{"work q", exitUsage},
-		{"work q --", exitUsage},
-		{"work -- true", exitUsage},
-		{"work q true", exitUsage},
-		{"work q --codec xml -- true", exitUsage},
-		{"work q --concurrency 0 -- true", exitUsage},
-		{"work q --attempts 0 -- true", exitUsage},
-		{"work q --lease 1ms -- true", exitUsage},
-		{"work q --backoff -1s -- true", exitUsage},
-		{"work q --backoff 11m -- true", exitUsage},
-		{"work q --grace -1s -- true", exitUsage},
-		{"work q --for 0s -- true", exitUsage},
-		{"work q --drain -- /nowhere/x", exitNotFound},
-		{"work q --drain -- /etc/passwd", exitNotExecutable},
-		{"work q --drain --redis redis://127.0.0.1:1 -- true", exitUnavailable},
+		{"", exit.Usage},
+		{"ad q x", exit.Usage},
+		{"add q", exit.Usage},
+		{"add q x --priority 256", exit.Usage},
+		{"add q x --priority -1", exit.Usage},
+		{"add q x --delay -1s", exit.Usage},
+		{"add q x --expiry 0s", exit.Usage},
+		{"add q x --group=", exit.Usage},
+		{"add q x --unique=", exit.Usage},
+		{"add q x --dedup k", exit.Usage},
+		{"add q x --dedup k=soon", exit.Usage},
+		{"add q x --dedup =1m", exit.Usage},
+		{"add q x y --dedup k=1m", exit.Usage},
+		{"add q x y --unique k", exit.Usage},
+		{"add q - --unique k", exit.Usage},
+		{"add q x --as int", exit.Usage},
+		{"add q x --codec xml", exit.Usage},
+		{"add q x --redis redis://127.0.0.1:1", exit.Unavailable},
+		{"queues x", exit.Usage},
+		{"queues --redis redis://127.0.0.1:1", exit.Unavailable},
+		{"stats", exit.Usage},
+		{"stats q x", exit.Usage},
+		{"ls", exit.Usage},
+		{"ls q --state done", exit.Usage},
+		{"ls q --codec xml", exit.Usage},
+		{"watch q --interval 0", exit.Usage},
+		{"watch q --for 0", exit.Usage},
+		{"pause q --for 0", exit.Usage},
+		{"pause", exit.Usage},
+		{"resume", exit.Usage},
+		{"redrive", exit.Usage},
+		{"redrive q x", exit.Usage},
+		{"redrive q 0", exit.Usage},
+		{"purge q 1.5", exit.Usage},
+		{"purge", exit.Usage},
+		{"dead q --state dead", exit.Usage},
+		{"cancel q", exit.Usage},
+		{"cancel q x", exit.Usage},
+		{"rm q", exit.Usage},
+		{"find q", exit.Usage},
+		{"find q 0", exit.Usage},
+		{"result q 1 --wait -1s", exit.Usage},
+		{"reschedule q 1", exit.Usage},
+		{"reschedule q 1 --now --delay 1s", exit.Usage},
+		{"reschedule q 1 --at tomorrow", exit.Usage},
+		{"reschedule q 1 --priority 256", exit.Usage},
+		{"reschedule q 1 --delay -1s", exit.Usage},
+		{"find q 1", exit.Refused},
+		{"result q 1", exit.Refused},
+		{"reschedule q 1 --now", exit.Refused},
+		{"terms", exit.Usage},
+		{"terms q x", exit.Usage},
+		{"terms q --attempts 0", exit.Usage},
+		{"terms q --backoff 11m", exit.Usage},
+		{"terms q --dead-limit 0", exit.Usage},
+		{"terms q --dead-age 0", exit.Usage},
+		{"terms q --lease 1ms", exit.Usage},
+		{"stats q --redis redis://127.0.0.1:1", exit.Unavailable},
+		{"work q", exit.Usage},
+		{"work q --", exit.Usage},
+		{"work -- true", exit.Usage},
+		{"work q true", exit.Usage},
+		{"work q --codec xml -- true", exit.Usage},
+		{"work q --concurrency 0 -- true", exit.Usage},
+		{"work q --attempts 0 -- true", exit.Usage},
+		{"work q --lease 1ms -- true", exit.Usage},
+		{"work q --backoff -1s -- true", exit.Usage},
+		{"work q --backoff 11m -- true", exit.Usage},
+		{"work q --grace -1s -- true", exit.Usage},
+		{"work q --for 0s -- true", exit.Usage},
+		{"work q --drain -- /nowhere/x", exit.NotFound},
+		{"work q --drain -- /etc/passwd", exit.NotExecutable},
+		{"work q --drain --redis redis://127.0.0.1:1 -- true", exit.Unavailable},
 		{"work q --drain -- false", 0}, // there is nothing
 		{"--drain work q -- false", 0},
 		{"work q --for 20ms -- false", 0},
 		{"add q x --dedup a=b=1m", 0},
-		{"add q x --dedup a=b=1h --json", exitRefused},
+		{"add q x --dedup a=b=1h --json", exit.Refused},
 		{"add q x --unique only --expiry 1h", 0},
-		{"add q y --unique only", exitRefused},
+		{"add q y --unique only", exit.Refused},
 		{"add q x --delay 1h --priority 255", 0},
 		{"add q 5 6 --as int --group g", 0},
 		{"add q /0E= --as base64 --codec bytes", 0},
 	} {
 		got := runHere(t, env, append([]string{"job"}, strings.Fields(c.args)...)...)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
-		isObject := c.code == exitRefused && strings.Contains(c.args, "--json") // the answer, on standard output
+		isObject := c.code == exit.Refused && strings.Contains(c.args, "--json") // the answer, on standard output
 		require.Equal(t, c.code > 0 && !isObject, got.errors != "", "%s: %s", c.args, got.errors)
 		require.Equal(t, isObject || strings.HasPrefix(c.args, "add") && c.code == 0, got.out != "", "%s: %s", c.args, got.out)
 	}
@@ -154,7 +157,7 @@ func TestALineIsAJob(t *testing.T) {
 	lines[2499] = "-"
 	var out, errors strings.Builder
 	in := strings.NewReader(strings.Join(lines, "\n")) // the last one without an end
-	require.Zero(t, run(t.Context(), []string{"job", "add", name, "-", "--redis", url, "--codec", "text"}, in, &out, &errors, nil), errors.String())
+	require.Zero(t, cli.Run(t.Context(), []string{"job", "add", name, "-", "--redis", url, "--codec", "text"}, in, &out, &errors, nil), errors.String())
 	ids := strings.Fields(out.String())
 	require.Len(t, ids, len(lines))
 	c, err := rueidisson.Open(url)
@@ -168,10 +171,10 @@ func TestALineIsAJob(t *testing.T) {
 		require.Equal(t, ids[i], fmt.Sprint(m.ID))
 		require.NoError(t, m.Ack(t.Context()))
 	}
-	long := strings.NewReader(strings.Repeat("x", longestLine+1))
-	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
-	long = strings.NewReader(strings.Repeat("x", longestLine-1))
-	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
+	long := strings.NewReader(strings.Repeat("x", 2<<20+1))
+	require.Equal(t, exit.Usage, cli.Run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
+	long = strings.NewReader(strings.Repeat("x", 2<<20-1))
+	require.Equal(t, exit.Usage, cli.Run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
 }
 
 // TestWhatAJobGets: the body as it is, and who it is.
@@ -202,7 +205,7 @@ func TestWhatAJobGets(t *testing.T) {
 			work = append(work, strings.Fields(c.add[i:])...)
 		}
 		work = append(work, "--", "sh", "-c", `cat; test "$RUEIDISSON_DELIVERY" -gt 1000000000000000; echo "$? $RUEIDISSON_JOB $RUEIDISSON_ATTEMPT $RUEIDISSON_REDIS $RUEIDISSON_LOCK"`)
-		got = runHere(t, append(env, envJob+"=77", envLock+"=outer"), work...)
+		got = runHere(t, append(env, "RUEIDISSON_JOB=77", run.EnvLock+"=outer"), work...)
 		require.Zero(t, got.code, got.errors)
 		require.Equal(t, fmt.Sprintf("%s0 %d 1 %s outer\n", c.body, added.ID, server.URL()), got.out, c.add)
 		require.Empty(t, got.errors)
@@ -220,7 +223,7 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.NoError(t, err)
 	words := `echo looked >&2; echo "no such order" >&2; echo >&2; exit 3`
 	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
-	require.Equal(t, exitRefused, got.code)
+	require.Equal(t, exit.Refused, got.code)
 	require.Contains(t, got.errors, "rueidisson: 1 of the jobs of \"q\" failed for good: see rueidisson job dead\n")
 	require.Equal(t, 2, strings.Count(got.errors, "looked\nno such order\n\n"), "without a pause it is there again at once")
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 1: retried: exit 3: no such order\n", id))
@@ -230,7 +233,7 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	_, err = q.Redrive(t.Context(), id)
 	require.NoError(t, err)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
-	require.Equal(t, exitRefused, got.code)
+	require.Equal(t, exit.Refused, got.code)
 	require.Contains(t, got.errors, "rueidisson: 1 of the jobs of \"q\" failed for good: see rueidisson job dead\n")
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 3: retried: exit 3: no such order\n", id))
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 4: dead: exit 3: no such order\n", id))
@@ -240,10 +243,10 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.NoError(t, err)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--json", "--", "sh", "-c", "kill -9 $$")
 	require.Zero(t, got.code)
-	var told jobReport
+	var told jobReportJSON
 	require.NoError(t, json.Unmarshal([]byte(got.errors), &told))
 	told.TookMS = 0
-	require.Equal(t, jobReport{ID: id, Attempt: 1, Outcome: jobRetried, Exit: 137, Error: "exit 137"}, told)
+	require.Equal(t, jobReportJSON{ID: id, Attempt: 1, Outcome: "retried", Exit: 137, Error: "exit 137"}, told)
 }
 
 // TestDeadJobsAreWorkedOnAndDoneJobsAreFound, and queues listed.
@@ -267,7 +270,7 @@ func TestDeadJobsAreWorkedOnAndDoneJobsAreFound(t *testing.T) {
 	id := strings.TrimSpace(says("add", "q", "a"))
 	for _, flags := range [][]string{nil, {"--dead"}} { // it fails for good, and stays dead
 		args := slices.Concat([]string{"job", "work", "q", "--drain", "--fair"}, flags, []string{"--", "false"})
-		require.Equal(t, exitRefused, runHere(t, env, args...).code, args)
+		require.Equal(t, exit.Refused, runHere(t, env, args...).code, args)
 		require.Contains(t, says("dead", "q"), id)
 	}
 	redistest.Eventually(t, func() bool { return says("work", "q", "--dead", "--drain", "--", "cat") == "a" }, patience, 50*time.Millisecond)
@@ -296,15 +299,15 @@ func TestTheLifeOfAQueue(t *testing.T) {
 		require.Equal(t, code, got.code, "%s: %s", args, got.errors)
 		return got.out
 	}
-	stats := func() (s jobStats) {
+	stats := func() (s jobStatsJSON) {
 		t.Helper()
 		require.NoError(t, json.Unmarshal([]byte(says(0, "stats q --json")), &s))
 		return s
 	}
-	require.Equal(t, jobStats{Name: "q"}, stats())
+	require.Equal(t, jobStatsJSON{Name: "q"}, stats())
 	require.Empty(t, says(0, "ls q"))
 	for _, args := range []string{"redrive q", "purge q", "redrive q 7", "purge q 7"} {
-		require.Equal(t, "0\n", says(exitRefused, args))
+		require.Equal(t, "0\n", says(exit.Refused, args))
 	}
 
 	ids := strings.Fields(says(0, "add q one two") + says(0, "add q later --delay 1h") +
@@ -319,7 +322,7 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	s := stats()
 	require.Positive(t, s.OldestMS+1)
 	s.OldestMS = 0
-	require.Equal(t, jobStats{Name: "q", Ready: 2, Due: 1, Behind: 1, Leased: 1, Added: 5}, s)
+	require.Equal(t, jobStatsJSON{Name: "q", Ready: 2, Due: 1, Behind: 1, Leased: 1, Added: 5}, s)
 	require.Equal(t, ids[3]+"\tleased\t0\turgent\t\t"+me+"\n"+ids[0]+"\tready\t0\tone\t\n"+ids[1]+"\tready\t0\ttwo\t\n"+
 		ids[4]+"\tbehind\t0\tbehind\t\n"+ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q"))
 	require.Equal(t, ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q --state due"))
@@ -342,7 +345,7 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	require.Equal(t, "urgentonetwobehind", says(0, "work q --drain -- cat"), "behind those that were ready when its turn came")
 
 	ids = strings.Fields(says(0, "add q three four"))
-	require.Empty(t, says(exitRefused, "work q --drain --attempts 1 -- false"))
+	require.Empty(t, says(exit.Refused, "work q --drain --attempts 1 -- false"))
 	require.Equal(t, ids[0]+"\tdead\t1\tthree\texit 1\n"+ids[1]+"\tdead\t1\tfour\texit 1\n", says(0, "dead q"))
 	require.Contains(t, says(0, "dead q --json"), `"error":"exit 1",`)
 	require.Equal(t, "1\n", says(0, "purge q "+ids[1]))
@@ -351,7 +354,7 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	require.Empty(t, says(0, "dead q"))
 
 	s = stats()
-	require.Equal(t, jobStats{Name: "q", Due: 1, Added: 7, Acked: 5}, s)
+	require.Equal(t, jobStatsJSON{Name: "q", Due: 1, Added: 7, Acked: 5}, s)
 	require.Contains(t, says(0, "stats q"), "acked      5\n")
 	require.Contains(t, says(0, "watch q --for 30ms --interval 20ms"), "  ready 0  due 1  behind 0  leased 0  dead 0  added +0  acked +0  retried +0  oldest 0s\n")
 	require.Contains(t, says(0, "watch q --for 30ms --json"), `"name":"q","ready":0,"due":1,`)
@@ -370,21 +373,10 @@ func TestAJobIsALine(t *testing.T) {
 	got = runHere(t, env, "job", "ls", "q")
 	require.Equal(t, ids[0]+"\tready\t0\t"+quoted+"\t\n"+ids[1]+"\tready\t0\tplain \u00e9\t\n", got.out)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "sh", "-c", `printf 'no\033[31m\tpaper' >&2; exit 3`)
-	require.Equal(t, exitRefused, got.code, got.errors)
+	require.Equal(t, exit.Refused, got.code, got.errors)
 	got = runHere(t, env, "job", "dead", "q")
 	cause := `"exit 3: no\x1b[31m\tpaper"`
 	require.Equal(t, ids[0]+"\tdead\t1\t"+quoted+"\t"+cause+"\n"+ids[1]+"\tdead\t1\tplain \u00e9\t"+cause+"\n", got.out)
-}
-
-// TestAPauseDoubles up to ten minutes.
-func TestAPauseDoubles(t *testing.T) {
-	t.Parallel()
-	var pauses []string
-	for _, attempt := range []int{1, 2, 3, 6, 10, 11, 1000000} {
-		pauses = append(pauses, doubling(time.Second)(attempt).String())
-	}
-	require.Equal(t, []string{"1s", "2s", "4s", "32s", "8m32s", "10m0s", "10m0s"}, pauses)
-	require.Zero(t, doubling(0)(1000000))
 }
 
 // TestTermsOfAQueueAreKeptAndChanged: a worker with others does nothing.
@@ -397,7 +389,7 @@ func TestTermsOfAQueueAreKeptAndChanged(t *testing.T) {
 	require.Zero(t, job("work q --drain --attempts 3 --backoff 1m -- true").code)
 	job("add q x")
 	got := job("work q --drain --attempts 2 -- cat")
-	require.Equal(t, exitUsage, got.code)
+	require.Equal(t, exit.Usage, got.code)
 	require.Contains(t, got.errors, "attempts: 3, and not 2")
 	require.Empty(t, got.out)
 	require.Equal(t, "attempts    2\nbackoff     1m0s, 2m0s, 4m0s, 8m0s, 10m0s\ndead limit  7\ndead age    720h0m0s\nlease       1m0s\n",
@@ -428,10 +420,10 @@ func TestOneJobIsFoundChangedAndTakenOut(t *testing.T) {
 	m, err := q.Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "two", m.Value)
-	says(exitRefused, "reschedule q "+ids[1]+" --delay 1h")
-	require.Equal(t, "0\n", says(exitRefused, "rm q "+ids[1]))
-	says(exitRefused, "result q "+ids[1])
-	says(exitNotAcquired, "result q "+ids[1]+" --wait 1ms")
+	says(exit.Refused, "reschedule q "+ids[1]+" --delay 1h")
+	require.Equal(t, "0\n", says(exit.Refused, "rm q "+ids[1]))
+	says(exit.Refused, "result q "+ids[1])
+	says(exit.NotAcquired, "result q "+ids[1]+" --wait 1ms")
 	require.NoError(t, m.AckWith(t.Context(), []byte("twice"), time.Hour))
 	require.Equal(t, "twice\n", says(0, "result q "+ids[1]+" --wait 1m"))
 	require.Equal(t, `{"name":"q","id":`+ids[1]+`,"result":"twice"}`+"\n", says(0, "result q "+ids[1]+" --json"))
@@ -440,7 +432,7 @@ func TestOneJobIsFoundChangedAndTakenOut(t *testing.T) {
 	require.Equal(t, "{\"name\":\"q\",\"cancelled\":2}\n", says(0, "cancel q "+ids[0]+" "+ids[2]+" 7 --json"))
 	require.ErrorIs(t, m.Ack(t.Context()), reliable.ErrLost)
 	require.Equal(t, "1\n", says(0, "rm q "+ids[3]+" "+ids[0]))
-	require.Equal(t, "0\n", says(exitRefused, "cancel q "+ids[0]))
+	require.Equal(t, "0\n", says(exit.Refused, "cancel q "+ids[0]))
 	require.Empty(t, says(0, "ls q"))
 }
 
@@ -458,7 +450,7 @@ func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
 		require.NoError(t, err)
 	}
 	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "cat")
-	require.Equal(t, exitRefused, got.code, got.errors)
+	require.Equal(t, exit.Refused, got.code, got.errors)
 	require.Equal(t, "ok", got.out)
 	require.Equal(t, "1", redisText(t, server, "ZCARD", "rueidisson_queue_dead:{q}"))
 	got = runHere(t, env, "job", "dead", "q", "--json")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
@@ -165,7 +166,7 @@ func TestALostJobIs76WhereTheEndIsKnown(t *testing.T) {
 	p := w.works(waiter("trap 'exit 0' TERM"), "--lease", redistest.Scaled(3*time.Second).String(), "--drain")
 	p.await("ready")
 	require.Equal(t, int64(1), w.number("DEL", "rueidisson_queue_lease:{"+w.name+"}"))
-	require.Equal(t, exitLost, p.code())
+	require.Equal(t, exit.Lost, p.code())
 }
 
 // TestWhatAJobLeavesInTheBackgroundIsNotWaitedFor, though it has the standard error

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -43,14 +45,14 @@ func TestLatch(t *testing.T) {
 		args, out string
 		code      int
 	}{
-		{"info a", "", exitRefused},
+		{"info a", "", exit.Refused},
 		{"await a", "0\n", 0},
 		{"down a", "0\n", 0},
 		{"set a 5", "5\n", 0},
-		{"set a 9", "5\n", exitRefused},
-		{"set a 9 --json", `{"name":"a","count":5,"armed":false}` + "\n", exitRefused},
-		{"await a --wait 0", "", exitNotAcquired},
-		{"await a --wait 50ms", "", exitNotAcquired},
+		{"set a 9", "5\n", exit.Refused},
+		{"set a 9 --json", `{"name":"a","count":5,"armed":false}` + "\n", exit.Refused},
+		{"await a --wait 0", "", exit.NotAcquired},
+		{"await a --wait 50ms", "", exit.NotAcquired},
 		{"down a", "4\n", 0},
 		{"down a --party p", "3\n", 0},
 		{"down a --party p", "3\n", 0},
@@ -60,24 +62,24 @@ func TestLatch(t *testing.T) {
 		{"await a --wait 0", "0\n", 0},
 		{"await a --wait 1m --json", `{"name":"a","count":0}` + "\n", 0},
 		{"set a 2 --json", `{"name":"a","count":2,"armed":true}` + "\n", 0},
-		{"set a", "", exitUsage},
-		{"set a many", "", exitUsage},
-		{"set a 0", "", exitUsage},
-		{"set a 2147483648", "", exitUsage},
-		{"down a 0", "", exitUsage},
-		{"down a 2 --party p", "", exitUsage},
-		{"down", "", exitUsage},
-		{"await a --wait -1s", "", exitUsage},
-		{"await a b", "", exitUsage},
-		{"up a", "", exitUsage},
-		{"", "", exitUsage},
+		{"set a", "", exit.Usage},
+		{"set a many", "", exit.Usage},
+		{"set a 0", "", exit.Usage},
+		{"set a 2147483648", "", exit.Usage},
+		{"down a 0", "", exit.Usage},
+		{"down a 2 --party p", "", exit.Usage},
+		{"down", "", exit.Usage},
+		{"await a --wait -1s", "", exit.Usage},
+		{"await a b", "", exit.Usage},
+		{"up a", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := latch(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
 		require.Equal(t, c.out, got.out, c.args)
-		require.Equal(t, c.code == 0 || c.code == exitRefused, got.errors == "", "%s: %s", c.args, got.errors)
+		require.Equal(t, c.code == 0 || c.code == exit.Refused, got.errors == "", "%s: %s", c.args, got.errors)
 	}
-	require.Equal(t, exitUsage, runHere(t, env, "latch", "down", "a", "--party", "").code)
+	require.Equal(t, exit.Usage, runHere(t, env, "latch", "down", "a", "--party", "").code)
 	require.Equal(t, "2\n", latch("info a").out)
 }
 
@@ -90,7 +92,7 @@ func TestAWaitOfLatchEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	var out, errors strings.Builder
-	require.NotZero(t, run(ctx, []string{"latch", "await", "a"}, strings.NewReader(""), &out, &errors, env))
+	require.NotZero(t, cli.Run(ctx, []string{"latch", "await", "a"}, strings.NewReader(""), &out, &errors, env))
 	require.Empty(t, out.String())
 	done := make(chan said, 1)
 	go func() { done <- runHere(t, env, "latch", "await", "a") }()
@@ -112,13 +114,13 @@ func TestLatchAwaitArmed(t *testing.T) {
 	}
 	listens := func(n int64) {
 		redistest.Eventually(t, func() bool {
-			numbers, err := client.Do(t.Context(), client.B().PubsubNumsub().Channel(latchChannel(name)).Build()).AsIntMap()
-			return err == nil && numbers[latchChannel(name)] >= n
+			numbers, err := client.Do(t.Context(), client.B().PubsubNumsub().Channel("redisson_countdownlatch__channel__{"+name+"}").Build()).AsIntMap()
+			return err == nil && numbers["redisson_countdownlatch__channel__{"+name+"}"] >= n
 		}, patience, time.Millisecond)
 	}
 	for _, wait := range []string{"0", "50ms"} {
 		got := await("--wait", wait)
-		require.Equal(t, said{exitNotAcquired, "", "rueidisson: the latch was not armed\n"}, got)
+		require.Equal(t, said{exit.NotAcquired, "", "rueidisson: the latch was not armed\n"}, got)
 	}
 	done := make(chan said, 1)
 	go func() { done <- await("--json") }()
@@ -128,7 +130,7 @@ func TestLatchAwaitArmed(t *testing.T) {
 	require.True(t, armed)
 	for _, wait := range []string{"0", "50ms"} {
 		got := await("--wait", wait)
-		require.Equal(t, said{exitNotAcquired, "", "rueidisson: the latch is not open\n"}, got)
+		require.Equal(t, said{exit.NotAcquired, "", "rueidisson: the latch is not open\n"}, got)
 	}
 	require.Empty(t, done)
 	_, err = of.CountDown(t.Context())
@@ -161,7 +163,7 @@ func TestLatchAwaitArmedSeesAnArmingOfWhichNoMessageCame(t *testing.T) {
 	go func() { done <- runHere(t, env, "latch", "await", "ready", "--armed") }()
 	redistest.Eventually(t, func() bool { return waits(t, client, "") }, patience, time.Millisecond)
 	require.NoError(t, client.Do(t.Context(), client.B().Set().Key("ready").Value("1").Build()).Error())
-	time.Sleep(2 * looksEvery) // it has looked meanwhile, and waits for the opening
+	time.Sleep(2 * time.Second) // it has looked meanwhile, and waits for the opening
 	require.Empty(t, done)
 	require.Zero(t, runHere(t, env, "latch", "down", "ready").code)
 	require.Equal(t, said{out: "0\n"}, <-done)

@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
-// limitCommands are all of them, with what else they need.
-var limitCommands = map[string]string{
+// limitWords are all of them, with what else they need.
+var limitWords = map[string]string{
 	"set": "--rate 5/s", "show": "", "take": "", "peek": "", "watch": "--for 1ms", "reset": "",
 	"block": "--for 1m", "pause": "", "resume": "", "rm": "",
 	"top": "",
@@ -52,7 +53,7 @@ func (o onLimits) says(args string) string {
 func TestHelpOfLimit(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"limit": {"limit", "--help"}, "limit-ls": {"limit", "ls", "--help"}}
-	for command := range limitCommands {
+	for command := range limitWords {
 		files["limit-"+command] = []string{"limit", command, "--help"}
 	}
 	for name, args := range files {
@@ -100,7 +101,7 @@ func TestLimitSetIfAbsentLeavesWhatIsThere(t *testing.T) {
 	const admitted = "\nat most 1 + 1 per 3s: 1 in any second, 2 in any 3s, 21 in any minute, 1,201 in any hour, 28,801 in any day\n"
 	assert.Equal(t, "mails: 1/3s burst 1"+admitted, o.says("set mails --rate 1/3s --if-absent"))
 	assert.Equal(t, "mails: 1/3s burst 1 was stored already"+admitted, o.says("set mails --rate 9/s --if-absent"))
-	var told ruleTold
+	var told ruleToldJSON
 	require.NoError(t, json.Unmarshal([]byte(o.says("set mails --rate 9/s --if-absent --json")), &told))
 	require.NotNil(t, told.Set)
 	assert.False(t, *told.Set)
@@ -127,11 +128,11 @@ func TestLimitTake(t *testing.T) {
 	o.says("set mails --rate 5/s --burst 3")
 	assert.Equal(t, "granted, 2 of 3 left\n", o.says("take mails"))
 	assert.Equal(t, "granted, 0 of 3 left\n", o.says("take mails 2"))
-	assert.Equal(t, said{exitRefused, "refused, retry after 200ms\n", ""}, o.run("take mails"))
-	assert.Equal(t, said{exitRefused, "refused, retry after 600ms\n", ""}, o.run("take mails 3 --wait 500ms"), "it comes too late")
+	assert.Equal(t, said{exit.Refused, "refused, retry after 200ms\n", ""}, o.run("take mails"))
+	assert.Equal(t, said{exit.Refused, "refused, retry after 600ms\n", ""}, o.run("take mails 3 --wait 500ms"), "it comes too late")
 	assert.Equal(t, "granted, 2 of 3 left\n", o.says("take mails --key user:42"))
 	assert.Equal(t, "granted, 1 of 3 left\n", o.says("take --key user:42 mails --wait 1h"), "it is there")
-	assert.Equal(t, said{exitRefused, "refused, retry after 400ms\n", ""}, o.run("take mails --key user:42 3"))
+	assert.Equal(t, said{exit.Refused, "refused, retry after 400ms\n", ""}, o.run("take mails --key user:42 3"))
 	o.Forward(400 * time.Millisecond)
 	assert.Equal(t, "granted, 0 of 3 left\n", o.says("take mails --key user:42 3"))
 }
@@ -150,7 +151,7 @@ func TestLimitOfAllAndOfNothing(t *testing.T) {
 
 	for _, rate := range []string{"0/s", "0/s --burst 3"} {
 		assert.Contains(t, o.says("set mails --rate "+rate), "\nnothing\n")
-		refusal := said{exitRefused, "refused, at this rate nothing is granted\n", ""}
+		refusal := said{exit.Refused, "refused, at this rate nothing is granted\n", ""}
 		assert.Equal(t, refusal, o.run("take mails"))
 		assert.Equal(t, refusal, o.run("take mails --wait 1h"), "no wait brings it")
 		assert.Contains(t, o.says("peek mails"), "granted    never\n")
@@ -166,7 +167,7 @@ func TestLimitTakeInJSON(t *testing.T) {
 	assert.JSONEq(t, `{"name":"mails","key":"u","allowed":true,"limit":3,"remaining":1,"retry_after_ms":0,"reset_after_ms":3000,
 		"n":2,"waited_ms":0,`+rate+`}`, withoutWait(t, o.says("take mails 2 --key u --json")))
 	got := o.run("take mails --key u --json 3")
-	assert.Equal(t, exitRefused, got.code)
+	assert.Equal(t, exit.Refused, got.code)
 	assert.Empty(t, got.errors, "a refusal is an answer")
 	assert.JSONEq(t, `{"name":"mails","key":"u","allowed":false,"limit":3,"remaining":1,"retry_after_ms":3000,"reset_after_ms":3000,
 		"n":3,"waited_ms":0,`+rate+`}`, withoutWait(t, got.out))
@@ -175,7 +176,7 @@ func TestLimitTakeInJSON(t *testing.T) {
 // withoutWait is the object with its time, which nobody foresees, set to 0.
 func withoutWait(t *testing.T, text string) string {
 	t.Helper()
-	var told taken
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(text), &told))
 	assert.GreaterOrEqual(t, told.WaitedMS, int64(0))
 	told.WaitedMS = 0
@@ -204,7 +205,7 @@ func TestLimitReset(t *testing.T) {
 	o.says("take mails 5 --key u")
 	assert.Equal(t, "mails for u: full\n", o.says("reset mails --key u"))
 	assert.Equal(t, "granted, 0 of 5 left\n", o.says("take mails 5 --key u"))
-	assert.Equal(t, exitRefused, o.run("take mails").code, "that of another key")
+	assert.Equal(t, exit.Refused, o.run("take mails").code, "that of another key")
 	assert.Equal(t, "mails: full\n", o.says("reset mails"))
 	assert.Equal(t, "granted, 4 of 5 left\n", o.says("take mails"))
 	assert.Equal(t, `{"name":"mails","key":"u","reset":true}`+"\n", o.says("reset mails --key u --json"))
@@ -214,13 +215,13 @@ func TestLimitBlock(t *testing.T) {
 	o := newLimits(t)
 	o.says("set mails --rate 5/s")
 	assert.Equal(t, "mails for u: blocked for 10m0s\n", o.says("block mails --key u --for 10m"))
-	assert.Equal(t, said{exitRefused, "refused, retry after 10m0s\n", ""}, o.run("take mails --key u"))
+	assert.Equal(t, said{exit.Refused, "refused, retry after 10m0s\n", ""}, o.run("take mails --key u"))
 	assert.Contains(t, o.says("peek mails --key u"), "granted    in 10m0s\n")
 	o.says("take mails --key v")
 	o.Forward(10 * time.Minute)
 	o.says("take mails --key u")
 	assert.Equal(t, `{"name":"mails","blocked_ms":2}`+"\n", o.says("block mails --for 1001us --json"))
-	assert.Equal(t, said{exitRefused, "refused, retry after 2ms\n", ""}, o.run("take mails"), "rounded up")
+	assert.Equal(t, said{exit.Refused, "refused, retry after 2ms\n", ""}, o.run("take mails"), "rounded up")
 	o.says("reset mails")
 	o.says("take mails")
 }
@@ -229,12 +230,12 @@ func TestLimitPauseAndResume(t *testing.T) {
 	o := newLimits(t)
 	o.says("set mails --rate 5/h")
 	assert.Equal(t, "mails: paused\n", o.says("pause mails"))
-	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --key u"))
+	assert.Equal(t, said{exit.Refused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --key u"))
 	assert.True(t, strings.HasPrefix(o.says("show mails"), "mails: 5/h burst 5, paused\n"))
 	assert.Contains(t, o.says("show mails --json"), `"paused":true`)
 	assert.Contains(t, o.says("peek mails --json"), `"paused":true`)
 	assert.Contains(t, o.says("peek mails"), "granted    not while paused\n")
-	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --wait 999ms"))
+	assert.Equal(t, said{exit.Refused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --wait 999ms"))
 	assert.Equal(t, "mails: not paused\n", o.says("resume mails"))
 	o.says("take mails --key u")
 	assert.NotContains(t, o.says("show mails")+o.says("show mails --json"), "paused")
@@ -244,29 +245,29 @@ func TestLimitPauseAndResume(t *testing.T) {
 
 func TestLimitRemove(t *testing.T) {
 	o := newLimits(t)
-	assert.Equal(t, said{code: exitRefused, out: "mails: there was none\n"}, o.run("rm mails"))
+	assert.Equal(t, said{code: exit.Refused, out: "mails: there was none\n"}, o.run("rm mails"))
 	o.says("set mails --rate 5/h")
 	assert.Equal(t, "mails: removed\n", o.says("rm mails"))
-	assert.Equal(t, exitNoRate, o.run("show mails").code)
-	assert.Equal(t, said{code: exitRefused, out: `{"name":"mails","removed":false}` + "\n"}, o.run("rm mails --json"))
+	assert.Equal(t, exit.NoRate, o.run("show mails").code)
+	assert.Equal(t, said{code: exit.Refused, out: `{"name":"mails","removed":false}` + "\n"}, o.run("rm mails --json"))
 	o.says("set mails --rate 5/h")
 	assert.Equal(t, `{"name":"mails","removed":true}`+"\n", o.says("rm mails --json"))
 }
 
 func TestALimitWithoutARateIs78(t *testing.T) {
 	o := newLimits(t)
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		if command == "set" || command == "rm" {
 			continue
 		}
 		got := o.run(command + " nosuch " + more)
-		assert.Equal(t, exitNoRate, got.code, command)
+		assert.Equal(t, exit.NoRate, got.code, command)
 		assert.Contains(t, got.errors, "no rate was set", command)
 		assert.Contains(t, got.errors, `see "rueidisson limit set --help"`, command)
 		assert.Empty(t, got.out, command)
 	}
 	got := o.run("take nosuch --json")
-	assert.Equal(t, said{exitNoRate, "", `{"error":"rate limiter \"nosuch\": rate: no rate was set; see \"rueidisson limit set --help\"","exit":78}` + "\n"}, got)
+	assert.Equal(t, said{exit.NoRate, "", `{"error":"rate limiter \"nosuch\": rate: no rate was set; see \"rueidisson limit set --help\"","exit":78}` + "\n"}, got)
 }
 
 func TestALimitThatIsPerClientCannotBeTakenFromHere(t *testing.T) {
@@ -274,7 +275,7 @@ func TestALimitThatIsPerClientCannotBeTakenFromHere(t *testing.T) {
 	assert.Contains(t, o.says("set mails --rate 5/s --per-client"), "at most 5 + 5 per second of each process: ")
 	for _, args := range []string{"take mails", "take mails --wait 1s --key u", "peek mails", "watch mails --for 1ms", "reset mails", "block mails --for 1m"} {
 		got := o.run(args)
-		assert.Equal(t, exitNoRate, got.code, args)
+		assert.Equal(t, exit.NoRate, got.code, args)
 		assert.Contains(t, got.errors, "in each process by itself", args)
 		assert.Empty(t, got.out, args)
 	}
@@ -339,14 +340,14 @@ func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			got := onLimits{t, o.Server}.run(args)
-			assert.Equal(t, exitUsage, got.code)
+			assert.Equal(t, exit.Usage, got.code)
 			assert.Contains(t, got.errors, says)
 			assert.Contains(t, got.errors, "try: rueidisson limit")
 			assert.Empty(t, got.out)
 		})
 	}
 	got := runHere(t, []string{envRedis + "=" + o.URL()}, "limit", "take", "")
-	assert.Equal(t, exitUsage, got.code)
+	assert.Equal(t, exit.Usage, got.code)
 	assert.Contains(t, got.errors, "empty name")
 	assert.Contains(t, o.says("peek x"), "remaining  5 of 5", "nothing was taken")
 }
@@ -369,7 +370,7 @@ func TestFlagsOfLimitStandAnywhere(t *testing.T) {
 	for left, args := range []string{"--json limit take x 1 --wait 0", "limit --wait 1s take x --json", "--key take limit take x --json"} {
 		got := runHere(t, []string{envRedis + "=" + o.URL()}, strings.Fields(args)...)
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
-		var told taken
+		var told takenJSON
 		require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 		assert.EqualValues(t, []int64{4, 3, 4}[left], told.Remaining, args)
 	}
@@ -378,9 +379,9 @@ func TestFlagsOfLimitStandAnywhere(t *testing.T) {
 func TestALimitOnAServerThatIsNotThereIs69(t *testing.T) {
 	t.Parallel()
 	const nobody = "127.0.0.1:1"
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		got := runHere(t, []string{envRedis + "=redis://" + nobody}, strings.Fields("limit "+command+" x "+more)...)
-		assert.Equal(t, exitUnavailable, got.code, command)
+		assert.Equal(t, exit.Unavailable, got.code, command)
 		assert.Contains(t, got.errors, nobody, command)
 		assert.NotContains(t, got.errors, "--help", command)
 	}
@@ -394,10 +395,10 @@ func TestALimitOnANameThatIsUsedIsAnErrorAtOnce(t *testing.T) {
 	hold, err := c.Lock(held).Lock(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, plain.Do(t.Context(), plain.B().Set().Key(text).Value("v").Build()).Error())
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		for _, name := range []string{held, text} {
 			got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, strings.Fields("limit "+command+" "+name+" "+more)...)
-			assert.Equal(t, exitUnavailable, got.code, command)
+			assert.Equal(t, exit.Unavailable, got.code, command)
 			assert.Contains(t, got.errors, ratelimiter.ErrOtherAlgorithm.Error(), command)
 			assert.Empty(t, got.out, command)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -33,7 +34,7 @@ func TestLimitOfRedissonOnALogThatProgramsUse(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, ok)
 	assert.Equal(t, said{out: "granted, 0 of 5 left\n"}, on("take NAME 2"))
-	assert.Equal(t, exitRefused, on("take NAME").code)
+	assert.Equal(t, exit.Refused, on("take NAME").code)
 	ok, err = l.Allow(t.Context())
 	require.NoError(t, err)
 	assert.False(t, ok)
@@ -42,7 +43,7 @@ func TestLimitOfRedissonOnALogThatProgramsUse(t *testing.T) {
 	assert.Equal(t, said{out: name + ": removed\n"}, on("rm NAME"))
 	_, err = l.Rate(t.Context())
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
-	assert.Equal(t, said{exitRefused, name + ": there was none\n", ""}, on("rm NAME"))
+	assert.Equal(t, said{exit.Refused, name + ": there was none\n", ""}, on("rm NAME"))
 }
 
 func TestLimitOfRedisson(t *testing.T) {
@@ -52,7 +53,7 @@ func TestLimitOfRedisson(t *testing.T) {
 	o.Forward(400 * time.Millisecond)
 	assert.Equal(t, "granted, 0 of 3 left\n", o.says("take mails --redisson"))
 	refused := o.run("take mails --redisson")
-	assert.Equal(t, exitRefused, refused.code)
+	assert.Equal(t, exit.Refused, refused.code)
 	assert.Regexp(t, `^refused, retry after 60[0-9]ms\n$`, refused.out)
 	assert.Regexp(t, `^name       mails\nrate       3/s\nremaining  0 of 3\ngranted    in 60[0-9]ms\nfull       in (1s|1\.00[0-9]s)\n$`,
 		o.says("peek mails --redisson"))
@@ -72,13 +73,13 @@ func TestLimitOfRedissonInJSON(t *testing.T) {
 	assert.Equal(t, "x: 5/m per client\nat most 5 per minute of each process: 5 in any second, 5 in any minute, 300 in any hour, 7,200 in any day\n"+
 		"forgotten 1h0m0s after its last use\n", o.says("show x --redisson"))
 	got := o.run("take x --redisson")
-	assert.Equal(t, exitNoRate, got.code)
+	assert.Equal(t, exit.NoRate, got.code)
 	assert.Contains(t, got.errors, "in each process by itself")
 
 	o.says("set x --redisson --rate 5/m")
-	var told taken
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(o.says("take x --redisson --json 2")), &told))
-	assert.Equal(t, rateTold{"5/m", 5, int64(time.Minute), 5, false}, told.Rate)
+	assert.Equal(t, rateToldJSON{"5/m", 5, int64(time.Minute), 5, false}, told.Rate)
 	assert.EqualValues(t, 3, told.Remaining)
 }
 
@@ -106,7 +107,7 @@ func TestLimitTakeOfRedissonWaits(t *testing.T) {
 	require.Zero(t, runHere(t, env, "limit", "set", name, "--redisson", "--rate", "1/h", "--reset").code)
 	require.Zero(t, runHere(t, env, "limit", "take", name, "--redisson").code)
 	got := runHere(t, env, "limit", "take", name, "--redisson", "--wait", "1m")
-	assert.Equal(t, exitRefused, got.code, got.errors)
+	assert.Equal(t, exit.Refused, got.code, got.errors)
 	assert.Regexp(t, "^refused, retry after (59m|1h0m0.0)", got.out)
 }
 
@@ -133,7 +134,7 @@ func TestWhatLimitsOfRedissonDoNotHaveIs64(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			got := onLimits{t, o.Server}.run(args)
-			assert.Equal(t, exitUsage, got.code)
+			assert.Equal(t, exit.Usage, got.code)
 			assert.Contains(t, got.errors, says)
 			assert.Empty(t, got.out)
 		})
@@ -147,18 +148,18 @@ func TestOneKindOfLimitIsNotTakenForTheOther(t *testing.T) {
 	o := newLimits(t)
 	o.says("set bucket --rate 5/s")
 	o.says("set log --redisson --rate 5/s")
-	for command, more := range limitCommands {
+	for command, more := range limitWords {
 		got := o.run(command + " log " + more)
-		assert.Equal(t, exitUnavailable, got.code, command)
+		assert.Equal(t, exit.Unavailable, got.code, command)
 		assert.Contains(t, got.errors, "for an RRateLimiter of Redisson's there is --redisson", command)
 	}
-	for _, command := range ofRedisson {
-		got := o.run(command + " bucket --redisson " + limitCommands[command])
-		assert.Equal(t, exitUnavailable, got.code, command)
+	for _, command := range []string{"set", "show", "take", "peek", "watch", "rm"} {
+		got := o.run(command + " bucket --redisson " + limitWords[command])
+		assert.Equal(t, exit.Unavailable, got.code, command)
 		assert.Contains(t, got.errors, ratelimiter.ErrOtherAlgorithm.Error(), command)
 		assert.NotContains(t, got.errors, "there is --redisson", command)
 	}
 	assert.Contains(t, o.says("peek bucket"), "remaining  5 of 5")
 	assert.Contains(t, o.says("peek log --redisson"), "remaining  5 of 5")
-	assert.Equal(t, exitNoRate, o.run("take nosuch --redisson").code)
+	assert.Equal(t, exit.NoRate, o.run("take nosuch --redisson").code)
 }

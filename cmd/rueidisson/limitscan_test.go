@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -100,36 +100,20 @@ func TestLimitTop(t *testing.T) {
 
 	got = o.run("top", name, "2", "--json")
 	require.Zero(t, got.code, got.errors)
-	var all []scarce
+	var all []scarceJSON
 	for dec := json.NewDecoder(strings.NewReader(got.out)); dec.More(); {
-		var one scarce
+		var one scarceJSON
 		require.NoError(t, dec.Decode(&one))
 		all = append(all, one)
 	}
 	require.Len(t, all, 2)
-	assert.Equal(t, scarce{Name: name, Key: "debt", Remaining: -3, Limit: 10}, all[0])
+	assert.Equal(t, scarceJSON{Name: name, Key: "debt", Remaining: -3, Limit: 10}, all[0])
 	assert.True(t, all[1].Hashed)
 
 	// A reset is seen, also in what is stored of before it.
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(10), ratelimiter.WithReset()))
 	got = o.run("top", name)
 	assert.Regexp(t, `^blocked  10 of 10 left, blocked for 59m[^ ]*\n$`, got.out, "a block stays")
-}
-
-// A full bucket is not shown, nor one that is left over.
-func TestLimitTopShowsWhatIsScarce(t *testing.T) {
-	t.Parallel()
-	r, err := bucket.Parse("tb1 5 3 2 1000000000 10 0 0 nonce")
-	require.NoError(t, err)
-	one, ok := scarceOf(r, "api", "api:{%7Bu%7D}", bucket.Pack(5, 1_000_000, 6, 0, 2_000_001), 2_000_000)
-	assert.True(t, ok)
-	assert.Equal(t, scarce{Name: "api", Key: "{u}", Remaining: 6, Limit: 10, BlockedMS: 1}, one)
-	lifted, err := bucket.Parse("tb1 5 3 9223372036854775807 0 9223372036854775807 0 0 nonce")
-	require.NoError(t, err)
-	for r, state := range map[*bucket.Rule]string{r: bucket.Pack(5, 1_000_000, 2, 0), lifted: bucket.Pack(4, 1_000_000, 9, 0)} {
-		_, ok := scarceOf(r, "api", "api:{u}", state, 2_000_000)
-		assert.False(t, ok, "%v", r.Rate)
-	}
 }
 
 func TestLimitListAndTopLookAtAllMasters(t *testing.T) {
@@ -194,9 +178,9 @@ func TestLimitListAndTopThatCannotBe(t *testing.T) {
 	name := redistest.Name(t)
 	o.rated(name, ratelimiter.PerHour(1).PerClient())
 	for args, code := range map[string]int{
-		"ls a b": exitUsage, "ls --scan 0": exitUsage, "ls --redisson": exitUsage, "ls --key k": exitUsage,
-		"top": exitUsage, "top a b": exitUsage, "top a 0": exitUsage, "top a 1 2": exitUsage, "top --scan -1 a": exitUsage,
-		"top " + name + ":none": exitNoRate, "top " + name: exitNoRate, "--redis redis://127.0.0.1:1 ls": exitUnavailable,
+		"ls a b": exit.Usage, "ls --scan 0": exit.Usage, "ls --redisson": exit.Usage, "ls --key k": exit.Usage,
+		"top": exit.Usage, "top a b": exit.Usage, "top a 0": exit.Usage, "top a 1 2": exit.Usage, "top --scan -1 a": exit.Usage,
+		"top " + name + ":none": exit.NoRate, "top " + name: exit.NoRate, "--redis redis://127.0.0.1:1 ls": exit.Unavailable,
 	} {
 		got := o.run(strings.Fields(args)...)
 		assert.Equal(t, code, got.code, "%s: %s", args, got.errors)

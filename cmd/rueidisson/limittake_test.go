@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -34,7 +33,7 @@ func TestLimitTakeWaitsForWhatComesInTime(t *testing.T) {
 	began := time.Now()
 	got := runHere(t, env, "limit", "take", name, "--wait", "1m", "--json")
 	require.Zero(t, got.code, got.errors)
-	var told taken
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 	assert.True(t, told.Allowed)
 	assert.Zero(t, told.RetryAfterMS)
@@ -53,11 +52,11 @@ func TestAWaitOfLimitTakeStandsBehindThoseBeforeIt(t *testing.T) {
 	_, err = l.Reserve(t.Context())
 	require.NoError(t, err)
 	got := runHere(t, env, "limit", "take", name, "--wait", "90m", "--json")
-	assert.Equal(t, exitRefused, got.code, got.errors)
-	var told taken
+	assert.Equal(t, exit.Refused, got.code, got.errors)
+	var told takenJSON
 	require.NoError(t, json.Unmarshal([]byte(got.out), &told))
 	assert.Greater(t, told.RetryAfterMS, (90 * time.Minute).Milliseconds())
-	assert.Equal(t, exitNoRate, runHere(t, env, "limit", "take", name+"-other", "--wait", "1s").code)
+	assert.Equal(t, exit.NoRate, runHere(t, env, "limit", "take", name+"-other", "--wait", "1s").code)
 }
 
 // A pause that is longer than the wait is a refusal, also if it was not known at
@@ -69,32 +68,5 @@ func TestAPauseOutlastsAWaitOfLimitTake(t *testing.T) {
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(5)))
 	require.NoError(t, l.Pause(t.Context()))
 	got := runHere(t, []string{envRedis + "=" + s.URL()}, "limit", "take", "x", "--wait", "1100ms")
-	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, got)
-}
-
-func TestAGrantStandsAlthoughNobodyKnowsWhatIsLeft(t *testing.T) {
-	t.Parallel()
-	b := rueidissontest.NewClient(t).RateLimiter("x").For("u")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	refused := ratelimiter.Decision{Limit: 7, RetryAfter: time.Minute, Rate: ratelimiter.PerSecond(7)}
-	d := afterWait(ended, b, refused)
-	assert.Equal(t, ratelimiter.Decision{Allowed: true, Limit: 7, Rate: ratelimiter.PerSecond(7)}, d)
-}
-
-func TestWhatEndsAWaitOfLimitTake(t *testing.T) {
-	t.Parallel()
-	for err, want := range map[error]bool{
-		ratelimiter.ErrExceedsDeadline:   true,
-		ratelimiter.ErrExceedsDebt:       true,
-		context.DeadlineExceeded:         true,
-		context.Canceled:                 false,
-		ratelimiter.ErrNoRate:            false,
-		errors.New("connection refused"): false,
-		errors.Join(ratelimiter.ErrOutcomeUnknown, context.DeadlineExceeded):              false,
-		fmt.Errorf("rate limiter: wait: %w", ratelimiter.ErrExceedsDeadline):              true,
-		fmt.Errorf("rate limiter: %w: %w", ratelimiter.ErrOutcomeUnknown, errors.New("")): false,
-	} {
-		assert.Equal(t, want, tooLate(err), err)
-	}
+	assert.Equal(t, said{exit.Refused, "refused while paused, retry after 1s\n", ""}, got)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 )
 
 func TestARateThatIsForgotten(t *testing.T) {
@@ -27,7 +29,7 @@ func TestARateThatIsForgotten(t *testing.T) {
 	o.says("show mails")
 	o.says("resume mails")
 	o.Forward(721 * time.Hour)
-	assert.Equal(t, exitNoRate, o.run("show mails").code)
+	assert.Equal(t, exit.NoRate, o.run("show mails").code)
 	assert.Contains(t, o.says("set mails --rate 5/s --if-absent --ttl 24h"), "forgotten 24h0m0s")
 	assert.NotContains(t, o.says("set mails --rate 5/s --ttl 0"), "forgotten")
 	assert.NotContains(t, o.says("peek mails")+o.says("ls")+o.says("ls --json")+o.says("show mails --json"), "keep_alive")
@@ -39,7 +41,7 @@ func TestARateThatIsForgotten(t *testing.T) {
 		"set x --redisson --rate 5/s --ttl 1h": "--keep-alive",
 	} {
 		got := o.run(args)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, says, args)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/rueidisson/rueidisson/internal/cli"
 )
 
 // showOn runs the tool with a terminal of that width as its output, and returns
@@ -27,7 +29,7 @@ func (w world) showOn(columns uint16, args ...string) string {
 		shown <- all
 	}()
 	var errors bytes.Buffer
-	code := run(w.t.Context(), args, strings.NewReader(""), tty, &errors, []string{envRedis + "=" + w.url})
+	code := cli.Run(w.t.Context(), args, strings.NewReader(""), tty, &errors, []string{envRedis + "=" + w.url})
 	require.NoError(w.t, tty.Close())
 	require.Zero(w.t, code, errors.String())
 	return string(<-shown)
@@ -39,7 +41,7 @@ func TestOnATerminalLimitWatchDrawsABar(t *testing.T) {
 	_, err := l.For("u").Take(t.Context(), 4)
 	require.NoError(t, err)
 	got := w.showOn(200, "limit", "watch", w.name, "--key", "u", "--for", "3s", "--interval", "20ms")
-	assert.True(t, strings.HasPrefix(got, redrawLine+w.name+" for u "+strings.Repeat("█", 6)+strings.Repeat("░", 24)+" 1 of 5 left, full in "), "%q", got)
+	assert.True(t, strings.HasPrefix(got, redrawn+w.name+" for u "+strings.Repeat("█", 6)+strings.Repeat("░", 24)+" 1 of 5 left, full in "), "%q", got)
 	assert.True(t, strings.HasSuffix(got, "s\r\n"), "the last line stays: %q", got)
 	assert.Equal(t, 1, strings.Count(got, "\n"), "%q", got)
 }
@@ -48,7 +50,7 @@ func TestOnANarrowTerminalLimitWatchStaysInItsLine(t *testing.T) {
 	w := newWorld(t)
 	w.limiter()
 	got := w.showOn(20, "limit", "watch", w.name, "--for", "2s", "--interval", "20ms")
-	for _, line := range strings.Split(strings.TrimSuffix(got, "\r\n"), redrawLine)[1:] {
+	for _, line := range strings.Split(strings.TrimSuffix(got, "\r\n"), redrawn)[1:] {
 		assert.Len(t, []rune(line), 19, "%q", line)
 	}
 }
@@ -66,3 +68,6 @@ func TestOnATerminalCtrlCEndsLimitWatch(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, p.code())
 }
+
+// redrawn begins each look on a terminal: the line is drawn over.
+const redrawn = "\r\x1b[K"

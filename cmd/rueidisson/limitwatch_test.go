@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -109,13 +110,13 @@ func TestLimitWatchEndsWhenItsTimeIsOver(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
 	assert.GreaterOrEqual(t, len(lines), 1)
 	for _, line := range lines {
-		var told seen
+		var told seenJSON
 		require.NoError(t, json.Unmarshal([]byte(line), &told))
 		assert.False(t, told.Time.Before(before), "the times do not go back")
 		before = told.Time
-		assert.Equal(t, (&tool{}).decided(w.name, "", ratelimiter.Decision{
-			Allowed: true, Limit: 5, Remaining: 5, Rate: ratelimiter.PerHour(5),
-		}), told.decided)
+		assert.Equal(t, decidedJSON{
+			Name: w.name, Allowed: true, Limit: 5, Remaining: 5, Rate: rateToldJSON{Text: "5/h burst 5", N: 5, PerNS: int64(time.Hour), Burst: 5},
+		}, told.decidedJSON)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestAnErrorEndsLimitWatch(t *testing.T) {
 	p.awaitLine(0, clock+"5 of 5 left")
 	_, err := l.Delete(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, exitNoRate, p.code())
+	assert.Equal(t, exit.NoRate, p.code())
 	p.awaitError("no rate was set")
 }
 
@@ -179,7 +180,7 @@ func TestLimitOnTheServerOfALockThatIsEmbedded(t *testing.T) {
 	t.Parallel()
 	p := start(t, "redis://127.0.0.1:1", "lock", "demo", "--embedded", "--", "sh", "-c",
 		`"$TOOL" limit set mails --rate 1/h && "$TOOL" limit take mails && "$TOOL" limit take mails; exit $?`)
-	assert.Equal(t, exitRefused, p.code())
+	assert.Equal(t, exit.Refused, p.code())
 	p.await("granted, 0 of 1 left")
 	p.awaitLine(3, "refused, retry after "+some)
 }

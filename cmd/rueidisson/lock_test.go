@@ -417,7 +417,7 @@ func TestTheEmbeddedServerIsThereForTheCommand(t *testing.T) {
 	p := start(t, "redis://127.0.0.1:1", "lock", "demo", "--embedded", "--", "sh", "-c",
 		`"$TOOL" inspect demo --json; "$TOOL" lock demo --wait 0 -- true; exit $?`)
 	assert.Equal(t, 75, p.code())
-	var f found
+	var f foundJSON
 	require.NoError(t, json.Unmarshal([]byte(p.said()[0]), &f))
 	assert.True(t, f.Held)
 }
@@ -429,7 +429,7 @@ func TestTheResultIsOneObjectOnStandardError(t *testing.T) {
 	res := lastResult(t, done)
 	assert.GreaterOrEqual(t, res.HeldMS, int64(0))
 	res.HeldMS, res.WaitedMS = 0, 0
-	assert.Equal(t, result{Name: w.name, Outcome: "done", Exit: 3}, res)
+	assert.Equal(t, resultJSON{Name: w.name, Outcome: "done", Exit: 3}, res)
 
 	hold := w.hold()
 	busy := w.sh(`true`, "--json", "--wait", "1s")
@@ -454,7 +454,7 @@ func TestTheResultIsOneObjectOnStandardError(t *testing.T) {
 
 // lastResult waits for the object. The shell may have said before it what became
 // of its own commands, the tool has not.
-func lastResult(t *testing.T, p *process) (res result) {
+func lastResult(t *testing.T, p *process) (res resultJSON) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.HasSuffix(p.errors(), "}\n") }, patience, time.Millisecond)
 	require.NotContains(t, p.errors(), "rueidisson: ")

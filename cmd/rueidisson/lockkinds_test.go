@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -104,24 +105,6 @@ func TestInspectShowsAnElection(t *testing.T) {
 	require.NoError(t, term.Resign(t.Context()))
 }
 
-func TestWhatLockIsMeantIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	of := func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) }
-	among := []lockFlag{{name: "fair", of: of}, {name: "read", of: of}, {name: "write", of: of}}
-	choose := func(given ...string) (lockFlag, error) {
-		return chosen(among, func(name string) bool { return strings.Contains(strings.Join(given, " "), name) })
-	}
-	kind, err := choose()
-	require.NoError(t, err)
-	assert.Empty(t, kind.name)
-	assert.True(t, kind.export)
-	kind, err = choose("read")
-	require.NoError(t, err)
-	assert.Equal(t, "read", kind.name)
-	_, err = choose("write", "fair")
-	assert.ErrorContains(t, err, "--fair and --write exclude each other")
-}
-
 // A side of a read-write lock is taken by name, and nothing else is.
 func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 	t.Parallel()
@@ -134,12 +117,12 @@ func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 	hold, err := c.RWLock("x").Read().Lock(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, run("lock", "--read", "x", "--wait", "0", "--", "true").code, "others may read")
-	assert.Equal(t, exitNotAcquired, run("lock", "--write", "x", "--wait", "0", "--", "true").code)
+	assert.Equal(t, exit.NotAcquired, run("lock", "--write", "x", "--wait", "0", "--", "true").code)
 	for _, args := range [][]string{
 		{"lock", "--read", "--write", "x", "--", "true"}, {"lock", "--read", "--export", "x", "--", "true"},
 		{"force-unlock", "--read", "--write", "x"}, {"force-unlock", "x"},
 	} {
-		assert.Equal(t, exitUsage, run(args...).code, "%v", args)
+		assert.Equal(t, exit.Usage, run(args...).code, "%v", args)
 	}
 	assert.Equal(t, "x: nobody held it\n", run("force-unlock", "--write", "x").out)
 	assert.Equal(t, "x: taken from its holder\n", run("force-unlock", "--read", "x").out)
@@ -147,7 +130,7 @@ func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 
 	hold, err = c.RWLock("x").Write().Lock(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, exitNotAcquired, run("lock", "--read", "x", "--wait", "0", "--", "true").code)
+	assert.Equal(t, exit.NotAcquired, run("lock", "--read", "x", "--wait", "0", "--", "true").code)
 	assert.Contains(t, run("inspect", "x").out, "mode       write")
 	assert.Equal(t, "x: nobody held it\n", run("force-unlock", "--read", "x").out)
 	assert.Equal(t, "x: taken from its holder\n", run("force-unlock", "--write", "x").out)
@@ -175,8 +158,8 @@ func TestAFairLockIsQueuedForShownAndForced(t *testing.T) {
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	hold, err := c.FairLock("x").Lock(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, exitNotAcquired, runHere(t, env, "lock", "--fair", "x", "--wait", "0", "--", "true").code)
-	assert.Equal(t, exitUsage, runHere(t, env, "lock", "--fair", "--export", "x", "--", "true").code)
+	assert.Equal(t, exit.NotAcquired, runHere(t, env, "lock", "--fair", "x", "--wait", "0", "--", "true").code)
+	assert.Equal(t, exit.Usage, runHere(t, env, "lock", "--fair", "--export", "x", "--", "true").code)
 	ran := make(chan said, 1)
 	go func() { ran <- runHere(t, env, "lock", "--fair", "x", "--", "true") }() // ends with the force
 	redistest.Eventually(t, func() bool {

@@ -7,8 +7,10 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/rueidisson/rueidisson/internal/cli"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

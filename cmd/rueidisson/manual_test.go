@@ -9,6 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
+	"github.com/rueidisson/rueidisson/internal/cli/manual"
 )
 
 func TestHelpOfCompletionAndMan(t *testing.T) {
@@ -41,7 +45,7 @@ func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	require.Equal(t, said{}, runHere(t, nil, "man", "--dir", dir))
 	var want []string
-	require.NoError(t, eachManual((&tool{}).rootCommand(), func(cmd *cobra.Command) error {
+	require.NoError(t, manual.Each(cli.Tree(), func(cmd *cobra.Command) error {
 		want = append(want, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
 		return nil
 	}))
@@ -57,8 +61,8 @@ func TestMan(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, got.out, string(text))
 
-	assert.Equal(t, exitUsage, runHere(t, nil, "man", "nosuch").code)
-	assert.Equal(t, exitUsage, runHere(t, nil, "man", "latch", "nosuch").code)
-	assert.Equal(t, exitUsage, runHere(t, nil, "man", "latch", "--dir", dir).code)
-	assert.Equal(t, exitUsage, runHere(t, nil, "man", "--dir", filepath.Join(dir, "nosuch")).code)
+	assert.Equal(t, exit.Usage, runHere(t, nil, "man", "nosuch").code)
+	assert.Equal(t, exit.Usage, runHere(t, nil, "man", "latch", "nosuch").code)
+	assert.Equal(t, exit.Usage, runHere(t, nil, "man", "latch", "--dir", dir).code)
+	assert.Equal(t, exit.Usage, runHere(t, nil, "man", "--dir", filepath.Join(dir, "nosuch")).code)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -52,8 +53,8 @@ func TestMap(t *testing.T) {
 		{"ls m", "a\t120\n", 0},
 		{"ls m --json", `{"key":"a","value":120}` + "\n", 0},
 		{"get m a --codec text,bytes", "x\n", 0}, // 120 of msgpack
-		{"get m a --codec text,json", "", exitUnavailable},
-		{"ls m --codec text,json", "", exitUnavailable},
+		{"get m a --codec text,json", "", exit.Unavailable},
+		{"ls m --codec text,json", "", exit.Unavailable},
 		{"put m b 1.5 --as float", "", 0},
 		{"get m b", "1.5\n", 0},
 		{"put m b true --as bool", "", 0},
@@ -68,7 +69,7 @@ func TestMap(t *testing.T) {
 		{`put j 1 {"n":9007199254740993,"a":["x"]} --as json --codec json`, "", 0},
 		{"get j 1 --codec json", `{"a":["x"],"n":9007199254740993}` + "\n", 0},
 		{"ls j --codec json --json", `{"key":"1","value":{"a":["x"],"n":9007199254740993}}` + "\n", 0},
-		{"ls j", "\"1\"\t{\"a\":[\"x\"],\"n\":9007199254740993}\n", exitUnavailable}, // shown below, not here
+		{"ls j", "\"1\"\t{\"a\":[\"x\"],\"n\":9007199254740993}\n", exit.Unavailable}, // shown below, not here
 		{"put k 1 5 --as int --codec kryo5", "", 0},
 		{"get k 1 --codec kryo5", "5\n", 0},
 		{"put k 1 5 --codec kryo5", "", 0},
@@ -79,27 +80,27 @@ func TestMap(t *testing.T) {
 		{"put l 1 5 --as int --codec text,jackson-msgpack:java.util.Date", "", 0},
 		{"get l 1 --codec text,jackson-msgpack", "5\n", 0},
 
-		{"get m a --codec xml", "", exitUsage},
-		{"ls j --match 1 --codec json", "", exitUsage},
-		{"put m a b --as number", "", exitUsage},
-		{"put m a b --as int", "", exitUsage},
-		{"put m a {}{} --as json", "", exitUsage},
-		{"put m a b --ttl 1s", "", exitUsage},
-		{"put m a b --idle 1s", "", exitUsage},
-		{"put m a b --native --idle 1s", "", exitUsage},
-		{"put m a b --cache --native", "", exitUsage},
-		{"put m a b --cache --ttl 0s", "", exitUsage},
-		{"put m a b --cache --ttl 1us", "", exitUsage},
-		{"watch m", "", exitUsage},
-		{"watch m --native", "", exitUsage},
-		{"watch m --cache --for 0s", "", exitUsage},
-		{"watch --cache", "", exitUsage},
-		{"put m a", "", exitUsage},
-		{"get m", "", exitUsage},
-		{"rm m", "", exitUsage},
-		{"ls", "", exitUsage},
-		{"look m", "", exitUsage},
-		{"", "", exitUsage},
+		{"get m a --codec xml", "", exit.Usage},
+		{"ls j --match 1 --codec json", "", exit.Usage},
+		{"put m a b --as number", "", exit.Usage},
+		{"put m a b --as int", "", exit.Usage},
+		{"put m a {}{} --as json", "", exit.Usage},
+		{"put m a b --ttl 1s", "", exit.Usage},
+		{"put m a b --idle 1s", "", exit.Usage},
+		{"put m a b --native --idle 1s", "", exit.Usage},
+		{"put m a b --cache --native", "", exit.Usage},
+		{"put m a b --cache --ttl 0s", "", exit.Usage},
+		{"put m a b --cache --ttl 1us", "", exit.Usage},
+		{"watch m", "", exit.Usage},
+		{"watch m --native", "", exit.Usage},
+		{"watch m --cache --for 0s", "", exit.Usage},
+		{"watch --cache", "", exit.Usage},
+		{"put m a", "", exit.Usage},
+		{"get m", "", exit.Usage},
+		{"rm m", "", exit.Usage},
+		{"ls", "", exit.Usage},
+		{"look m", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := do(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
@@ -119,14 +120,14 @@ func TestEntriesOfAnotherCodecAreToldAndTheOthersShown(t *testing.T) {
 	require.NoError(t, client.Do(t.Context(), client.B().Hset().Key(name).FieldValue().
 		FieldValue("a", "\xa3one").FieldValue("b", "\xc1").FieldValue("c", "\xa1").Build()).Error())
 	got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "map", "ls", name)
-	assert.Equal(t, exitUnavailable, got.code)
+	assert.Equal(t, exit.Unavailable, got.code)
 	assert.Equal(t, "a\tone\n", got.out)
 	assert.Contains(t, got.errors, `key "b"`)
 	assert.Contains(t, got.errors, `key "c"`)
 
 	require.NoError(t, client.Do(t.Context(), client.B().Set().Key(name).Value("text").Build()).Error())
 	got = runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "map", "get", name, "a")
-	assert.Equal(t, exitUnavailable, got.code)
+	assert.Equal(t, exit.Unavailable, got.code)
 	assert.Contains(t, got.errors, "WRONGTYPE")
 }
 
@@ -140,7 +141,7 @@ func TestMapBesideAReliableQueue(t *testing.T) {
 	assert.Zero(t, got.code, got.errors)
 	require.NoError(t, server.Client(t).Do(t.Context(), server.Client(t).B().Lpush().Key("list").Element("x").Build()).Error())
 	got = runHere(t, env, "map", "put", "list", "k", "v")
-	assert.Equal(t, exitUnavailable, got.code)
+	assert.Equal(t, exit.Unavailable, got.code)
 	assert.Contains(t, got.errors, "an object of another kind")
 }
 
@@ -198,7 +199,7 @@ func TestMapCommandRefusesANameOfAnotherKind(t *testing.T) {
 		{"put", "cache", "l", "w"}, {"get", "cache", "k"}, {"rm", "cache", "k"}, {"ls", "cache"}, {"put", "cache", "l", "w", "--native"},
 		{"put", "plain", "l", "w", "--cache"}, {"get", "plain", "k", "--cache"}, {"rm", "plain", "k", "--cache"}, {"ls", "plain", "--cache"},
 	} {
-		got := do(exitUnavailable, c...)
+		got := do(exit.Unavailable, c...)
 		assert.Empty(t, got.out, c)
 		assert.Contains(t, got.errors, "another kind", c)
 		assert.Contains(t, got.errors, "--force", c)
@@ -206,6 +207,6 @@ func TestMapCommandRefusesANameOfAnotherKind(t *testing.T) {
 	assert.Equal(t, "k\tv\n", do(0, "ls", "cache", "--cache").out)
 	assert.Equal(t, "k\tv\n", do(0, "ls", "plain").out)
 	do(0, "put", "plain", "l", "w", "--cache", "--force")
-	do(exitUnavailable, "get", "plain", "l", "--codec", "text,json")
+	do(exit.Unavailable, "get", "plain", "l", "--codec", "text,json")
 	assert.Equal(t, "1\n", do(0, "rm", "plain", "l", "--force").out)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -47,7 +48,7 @@ type entryShown struct {
 
 func TestMapOfACache(t *testing.T) {
 	w, m := newCacheWorld(t)
-	assert.Empty(t, w.mapOf(exitRefused, "get", "a"))
+	assert.Empty(t, w.mapOf(exit.Refused, "get", "a"))
 	assert.Empty(t, w.mapOf(0, "put", "a", "1", "--ttl", "1h"))
 	assert.Empty(t, w.mapOf(0, "put", "b", "2", "--idle", "1h", "--ttl", "2h"))
 	built := start(t, w.url, "map", "put", w.name, "c", "3", "--cache")
@@ -81,15 +82,15 @@ func TestMapOfACache(t *testing.T) {
 
 	require.NoError(t, m.Put(t.Context(), "d", "4", rmap.WithTTL(time.Millisecond)))
 	require.Eventually(t, func() bool { _, there, err := m.Get(t.Context(), "d"); return err == nil && !there }, patience, time.Millisecond)
-	assert.Empty(t, w.mapOf(exitRefused, "get", "d"), "what has expired is not there")
+	assert.Empty(t, w.mapOf(exit.Refused, "get", "d"), "what has expired is not there")
 	assert.Len(t, w.mapOf(0, "ls"), 3)
 	assert.Equal(t, []string{"2"}, w.mapOf(0, "rm", "a", "b", "d"))
-	assert.Equal(t, []string{"0"}, w.mapOf(exitRefused, "rm", "a"))
+	assert.Equal(t, []string{"0"}, w.mapOf(exit.Refused, "rm", "a"))
 
 	require.NoError(t, w.plain.Do(t.Context(), w.plain.B().Hset().Key(w.name).FieldValue().FieldValue("c", "short").Build()).Error())
-	assert.Empty(t, w.mapOf(exitUnavailable, "get", "c"), "no entry of a cache")
-	assert.Empty(t, w.mapOf(exitUnavailable, "get", "c", "--force"), "no entry of a cache")
-	assert.Empty(t, w.mapOf(exitUnavailable, "ls"))
+	assert.Empty(t, w.mapOf(exit.Unavailable, "get", "c"), "no entry of a cache")
+	assert.Empty(t, w.mapOf(exit.Unavailable, "get", "c", "--force"), "no entry of a cache")
+	assert.Empty(t, w.mapOf(exit.Unavailable, "ls"))
 }
 
 // eventShown is a line of watch --json.
@@ -158,7 +159,7 @@ func TestMapWatch(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	assert.Zero(t, p.code())
 	j.signal(syscall.SIGTERM)
-	assert.Equal(t, exitSignal+int(syscall.SIGTERM), j.code())
+	assert.Equal(t, exit.Signal+int(syscall.SIGTERM), j.code())
 }
 
 func TestMapWatchEndsInTimeAndWithItsServer(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -62,7 +63,7 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 		require.Contains(t, got, `{"id":"`+ids[1]+`","key":"apple","value":2,"removed":false,"overtaken":false,"when":"`)
 		require.Contains(t, got, `Z","cause":"no\tshelf"}`)
 		require.Contains(t, got, `"key":"pear","value":null,"removed":true,`)
-		require.Contains(t, do(exitUnavailable, "dead m --codec text,json"+kind).errors, ids[1])
+		require.Contains(t, do(exit.Unavailable, "dead m --codec text,json"+kind).errors, ids[1])
 		require.Equal(t, "0\n", do(1, "redrive m "+ids[0]+kind).out)
 		require.Equal(t, `{"name":"m","redriven":2}`+"\n", do(0, "redrive m --json"+kind).out)
 		stored := map[string]int{"pear": 7}
@@ -78,8 +79,8 @@ func TestTheDeadChangesOfAMap(t *testing.T) {
 		require.Equal(t, map[string]int{"apple": 2}, stored)
 		require.Equal(t, `{"name":"m","purged":1}`+"\n", do(0, "purge m --json"+kind).out)
 		require.Empty(t, do(0, "dead m"+kind).out)
-		do(exitUsage, "purge m x"+kind)
-		do(exitUsage, "purge"+kind)
+		do(exit.Usage, "purge m x"+kind)
+		do(exit.Usage, "purge"+kind)
 		require.NoError(t, rmap.New[string, int](c, "m").Clear(t.Context()))
 	}
 }

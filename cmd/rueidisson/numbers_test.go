@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -22,8 +24,8 @@ func TestInfoOfNothing(t *testing.T) {
 	env := []string{envRedis + "=" + server.URL()}
 	for _, noun := range []string{"sem", "permit", "latch", "barrier", "map", "multimap", "queue", "stream", "election"} {
 		check(t, env, []call{
-			{noun + " info nothing", "", exitRefused},
-			{noun + " info nothing --json", `{"name":"nothing","found":false}` + "\n", exitRefused},
+			{noun + " info nothing", "", exit.Refused},
+			{noun + " info nothing --json", `{"name":"nothing","found":false}` + "\n", exit.Refused},
 		})
 	}
 	// What is there, and has nothing left, is there.
@@ -36,7 +38,7 @@ func TestInfoOfNothing(t *testing.T) {
 		{"latch set l 1", "1\n", 0},
 		{"latch info l", "1\n", 0},
 		{"latch down l", "0\n", 0},
-		{"latch info l", "", exitRefused},
+		{"latch info l", "", exit.Refused},
 	})
 	permit, err := server.NewClient(t).PermitSemaphore("p").Acquire(t.Context())
 	require.NoError(t, err)
@@ -56,7 +58,7 @@ func TestNumbersOfOtherKinds(t *testing.T) {
 		"permit run s -- true", "permit info s", "permit set s 1", "permit run l --wait 0 -- true", "permit set l 5", "permit info l", "permit rm l",
 	} {
 		got := runHere(t, env, strings.Fields(args)...)
-		require.Equal(t, exitUnavailable, got.code, args)
+		require.Equal(t, exit.Unavailable, got.code, args)
 		require.Contains(t, got.errors, "it is a ", args)
 		require.Empty(t, got.out, args)
 	}
@@ -107,7 +109,7 @@ func TestAcquireTellsThatNothingIsSet(t *testing.T) {
 			var out, errors heard
 			done := make(chan int, 1)
 			go func() { // ends when permits are set
-				done <- run(context.WithoutCancel(t.Context()), words, strings.NewReader(""), &out, &errors, env)
+				done <- cli.Run(context.WithoutCancel(t.Context()), words, strings.NewReader(""), &out, &errors, env)
 			}()
 			redistest.Eventually(t, func() bool { return errors.String() == want }, redistest.Soon, time.Millisecond)
 			redistest.Waits(t, done)
@@ -116,7 +118,7 @@ func TestAcquireTellsThatNothingIsSet(t *testing.T) {
 		})
 	}
 	check(t, env, []call{
-		{"sem acquire none --wait 0", "", exitNoRate}, {"sem set some 1", "1\n", 0}, {"sem acquire some", "some: took 1\n", 0},
+		{"sem acquire none --wait 0", "", exit.NoRate}, {"sem set some 1", "1\n", 0}, {"sem acquire some", "some: took 1\n", 0},
 	})
 	require.Empty(t, runHere(t, env, "sem", "acquire", "set", "--wait", "1ms").out)
 	require.NotContains(t, runHere(t, env, "sem", "acquire", "none", "--wait", "1ms").errors, "waiting for")

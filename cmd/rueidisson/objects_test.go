@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -79,26 +80,26 @@ func TestObjects(t *testing.T) {
 		{"election ls an* --json", []string{`{"name":"an-election","kind":"election"}`}, 0},
 		{"multimap ls", []string{"a-list", "a-set"}, 0},
 		{"stream ls", []string{"a-stream"}, 0},
-		{"latch ls a b", nil, exitUsage},
-		{"sem ls --scan 0", nil, exitUsage},
-		{"stream info", nil, exitUsage},
+		{"latch ls a b", nil, exit.Usage},
+		{"sem ls --scan 0", nil, exit.Usage},
+		{"stream info", nil, exit.Usage},
 		{"multimap info a-set --json", []string{`{"name":"a-set","kind":"set multimap","held":false,"keys":1,"values":1,"ending":0,"remaining_ms":-1}`}, 0},
-		{"multimap info no", nil, exitRefused},
-		{"multimap info no --json", []string{`{"name":"no","found":false}`}, exitRefused},
-		{"multimap info a-map", nil, exitUnavailable},
+		{"multimap info no", nil, exit.Refused},
+		{"multimap info no --json", []string{`{"name":"no","found":false}`}, exit.Refused},
+		{"multimap info a-map", nil, exit.Unavailable},
 		{"stream info a-stream --json", []string{`{"name":"a-stream","kind":"stream","held":false,"entries":1,"remaining_ms":-1}`}, 0},
-		{"stream info a-map", nil, exitUnavailable},
+		{"stream info a-map", nil, exit.Unavailable},
 		{"election info an-election", []string{"name     an-election", "kind     election", "owner    nobody", "waiting  0"}, 0},
-		{"election info a-map", nil, exitUnavailable},
-		{"election info no", nil, exitRefused},
-		{"multimap rm a-map", nil, exitUnavailable},
+		{"election info a-map", nil, exit.Unavailable},
+		{"election info no", nil, exit.Refused},
+		{"multimap rm a-map", nil, exit.Unavailable},
 		{"multimap rm a-list", []string{"a-list: removed"}, 0},
-		{"multimap rm a-list", nil, exitRefused},
+		{"multimap rm a-list", nil, exit.Refused},
 		{"multimap rm a-set --json", []string{`{"name":"a-set","removed":true}`}, 0},
 		{"multimap ls", nil, 0},
-		{"stream rm a-map", nil, exitUnavailable},
+		{"stream rm a-map", nil, exit.Unavailable},
 		{"stream rm a-stream", []string{"a-stream: removed"}, 0},
-		{"stream rm a-stream --json", []string{`{"name":"a-stream","found":false}`}, exitRefused},
+		{"stream rm a-stream --json", []string{`{"name":"a-stream","found":false}`}, exit.Refused},
 	} {
 		got := tool(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)

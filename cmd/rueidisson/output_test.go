@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -34,8 +36,8 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 		"limit show api", "queue ls orders", "queue take orders", "job ls jobs", "job queues", "map ls users", "map get users k --json", "map get users absent --json",
 	} {
 		var said bytes.Buffer
-		code := run(t.Context(), strings.Fields(args), strings.NewReader(""), failing{syscall.ENOSPC}, &said, env)
-		assert.Equal(t, exitUnavailable, code, args)
+		code := cli.Run(t.Context(), strings.Fields(args), strings.NewReader(""), failing{syscall.ENOSPC}, &said, env)
+		assert.Equal(t, exit.Unavailable, code, args)
 		if strings.Contains(args, "--json") {
 			assert.Equal(t, `{"error":"standard output: no space left on device","exit":69}`+"\n", said.String(), args)
 		} else {
@@ -45,7 +47,7 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	// Nobody listens to a pipe that is closed.
 	for _, closed := range []error{syscall.EPIPE, io.ErrClosedPipe} {
 		var said bytes.Buffer
-		assert.Zero(t, run(t.Context(), []string{"sem", "ls"}, strings.NewReader(""), failing{closed}, &said, env))
+		assert.Zero(t, cli.Run(t.Context(), []string{"sem", "ls"}, strings.NewReader(""), failing{closed}, &said, env))
 		assert.Empty(t, said.String())
 	}
 }

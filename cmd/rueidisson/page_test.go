@@ -11,12 +11,16 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
+	"github.com/rueidisson/rueidisson/internal/cli/manual"
 )
 
 // TestHelpPageIsCurrent: docs/cli.md is what the commands say of themselves.
 func TestHelpPageIsCurrent(t *testing.T) {
 	t.Parallel()
-	got := page((&tool{}).rootCommand())
+	got := page(cli.Tree())
 	file := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
@@ -32,40 +36,40 @@ func TestHelpPageIsCurrent(t *testing.T) {
 // exitCodes are those of all commands. What a code means for a command is said there.
 var exitCodes = [][2]string{
 	{"0", "done"},
-	{fmt.Sprint(exitRefused), "an answer, not an error: absent key, empty queue, refused limit, nothing to remove, a job that failed for good under `--drain`"},
-	{fmt.Sprint(exitUsage), "the command line cannot be understood"},
-	{fmt.Sprint(exitUnavailable), "the server cannot be reached, or refuses; the name is another type; what cannot be decoded"},
-	{fmt.Sprint(exitNotAcquired), "not acquired, not in time, full"},
-	{fmt.Sprint(exitLost), "lost: the lock, permit or job under CMD"},
-	{fmt.Sprint(exitNoRate), "not set up: no rate, no permits, no capacity"},
-	{fmt.Sprintf("%d, %d", exitNotExecutable, exitNotFound), "CMD cannot be executed, or was not found"},
-	{fmt.Sprintf("%d+N", exitSignal), "signal N ended it"},
+	{fmt.Sprint(exit.Refused), "an answer, not an error: absent key, empty queue, refused limit, nothing to remove, a job that failed for good under `--drain`"},
+	{fmt.Sprint(exit.Usage), "the command line cannot be understood"},
+	{fmt.Sprint(exit.Unavailable), "the server cannot be reached, or refuses; the name is another type; what cannot be decoded"},
+	{fmt.Sprint(exit.NotAcquired), "not acquired, not in time, full"},
+	{fmt.Sprint(exit.Lost), "lost: the lock, permit or job under CMD"},
+	{fmt.Sprint(exit.NoRate), "not set up: no rate, no permits, no capacity"},
+	{fmt.Sprintf("%d, %d", exit.NotExecutable, exit.NotFound), "CMD cannot be executed, or was not found"},
+	{fmt.Sprintf("%d+N", exit.Signal), "signal N ended it"},
 }
 
 // page returns the page of all commands.
 func page(root *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The command line tool\n\n<!-- Written by go test ./cmd/rueidisson -run TestHelp -update: change the commands instead. -->\n\n")
-	fmt.Fprintf(&b, "    go install github.com/rueidisson/rueidisson/cmd/rueidisson@latest\n\n%s\n\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n", markdown(root.Long))
+	fmt.Fprintf(&b, "    go install github.com/rueidisson/rueidisson/cmd/rueidisson@latest\n\n%s\n\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n", manual.Markdown(root.Long))
 	for _, c := range exitCodes {
 		fmt.Fprintf(&b, "| %s | %s |\n", c[0], c[1])
 	}
 	fmt.Fprintf(&b, "\n## Flags of all commands\n\n%s\n## Commands\n\n| command | what it does |\n| --- | --- |\n", flagTable(root.PersistentFlags()))
-	_ = eachManual(root, func(cmd *cobra.Command) error {
+	_ = manual.Each(root, func(cmd *cobra.Command) error {
 		if cmd != root {
-			fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), markdownEscape.Replace(cmd.Short))
+			fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), manual.Escape.Replace(cmd.Short))
 		}
 		return nil
 	})
-	_ = eachManual(root, func(cmd *cobra.Command) error {
+	_ = manual.Each(root, func(cmd *cobra.Command) error {
 		if cmd == root {
 			return nil
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", cmd.CommandPath(), markdownEscape.Replace(cmd.Short))
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", cmd.CommandPath(), manual.Escape.Replace(cmd.Short))
 		if !cmd.HasSubCommands() {
 			fmt.Fprintf(&b, "```text\n%s\n```\n\n", cmd.UseLine())
 		}
-		fmt.Fprintf(&b, "%s\n\n", markdown(cmd.Long))
+		fmt.Fprintf(&b, "%s\n\n", manual.Markdown(cmd.Long))
 		own := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Name != "help" {
@@ -109,7 +113,7 @@ func flagTable(flags *pflag.FlagSet) string {
 		if !strings.Contains(about, "(default") && f.DefValue != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "false" && f.DefValue != "[]" {
 			about += " (default " + f.DefValue + ")"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(name, "|", `\|`), markdownEscape.Replace(about))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(name, "|", `\|`), manual.Escape.Replace(about))
 	})
 	return b.String()
 }

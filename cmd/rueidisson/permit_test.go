@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -47,30 +48,30 @@ func TestPermit(t *testing.T) {
 		args, out string
 		code      int
 	}{
-		{"release a " + nobody, "", exitNoRate},
-		{"run a --wait 3s -- true", "", exitNoRate},
-		{"info a", "", exitRefused},
+		{"release a " + nobody, "", exit.NoRate},
+		{"run a --wait 3s -- true", "", exit.NoRate},
+		{"info a", "", exit.Refused},
 		{"set a 2", "2\n", 0},
 		{"info a", "2\n", 0},
 		{"info a --json", `{"name":"a","available":2,"permits":[]}` + "\n", 0},
 		{"set a 3 --json", `{"name":"a","permits":3}` + "\n", 0},
-		{"release a " + nobody, "", exitLost},
-		{"release a 1", "", exitUsage},
-		{"release a", "", exitUsage},
-		{"set a", "", exitUsage},
-		{"set a many", "", exitUsage},
-		{"set a -- -1", "", exitUsage},
-		{"run a --wait -1s -- true", "", exitUsage},
-		{"run a --lease 1ms -- true", "", exitUsage},
-		{"run a", "", exitUsage},
-		{"run a -- no-such-program", "", exitNotFound},
-		{"take a", "", exitUsage},
-		{"", "", exitUsage},
+		{"release a " + nobody, "", exit.Lost},
+		{"release a 1", "", exit.Usage},
+		{"release a", "", exit.Usage},
+		{"set a", "", exit.Usage},
+		{"set a many", "", exit.Usage},
+		{"set a -- -1", "", exit.Usage},
+		{"run a --wait -1s -- true", "", exit.Usage},
+		{"run a --lease 1ms -- true", "", exit.Usage},
+		{"run a", "", exit.Usage},
+		{"run a -- no-such-program", "", exit.NotFound},
+		{"take a", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := permit(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
 		require.Equal(t, c.out, got.out, c.args)
-		require.Equal(t, c.code == 0 || c.code == exitRefused, got.errors == "", "%s: %s", c.args, got.errors)
+		require.Equal(t, c.code == 0 || c.code == exit.Refused, got.errors == "", "%s: %s", c.args, got.errors)
 	}
 }
 
@@ -90,23 +91,23 @@ func TestAPermitUnderACommand(t *testing.T) {
 
 	p, err := s.Acquire(t.Context(), semaphore.WithLease(time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, exitNotAcquired, runHere(t, env, "permit", "run", "a", "--wait", "0", "--", "true").code)
+	require.Equal(t, exit.NotAcquired, runHere(t, env, "permit", "run", "a", "--wait", "0", "--", "true").code)
 	var info struct {
 		Available int64
-		Permits   []permitFound
+		Permits   []permitFoundJSON
 	}
 	require.NoError(t, json.Unmarshal([]byte(runHere(t, env, "permit", "info", "a", "--json").out), &info))
 	require.Zero(t, info.Available)
 	require.Equal(t, p.ID(), info.Permits[0].ID)
 	require.False(t, info.Permits[0].Own)
 	require.Contains(t, runHere(t, env, "permit", "info", "a").out, p.ID())
-	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "info", "a").code, "it is none of mere numbers")
-	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "set", "a", "4").code)
+	require.Equal(t, exit.Unavailable, runHere(t, env, "sem", "info", "a").code, "it is none of mere numbers")
+	require.Equal(t, exit.Unavailable, runHere(t, env, "sem", "set", "a", "4").code)
 	require.Zero(t, runHere(t, env, "permit", "release", "a", p.ID()).code)
-	require.Equal(t, said{code: exitLost, errors: `rueidisson: nobody holds a permit of "a" with the id ` + p.ID() + ": it was given back, or its lease ended\n"},
+	require.Equal(t, said{code: exit.Lost, errors: `rueidisson: nobody holds a permit of "a" with the id ` + p.ID() + ": it was given back, or its lease ended\n"},
 		runHere(t, env, "permit", "release", "a", p.ID()))
 	require.ErrorIs(t, p.Release(t.Context()), semaphore.ErrLost)
-	require.Equal(t, exitLost, runHere(t, env, "permit", "run", "a", "--lease", "300ms", "--grace", "0", "--", "sleep", "60").code)
+	require.Equal(t, exit.Lost, runHere(t, env, "permit", "run", "a", "--lease", "300ms", "--grace", "0", "--", "sleep", "60").code)
 }
 
 // TestLabelOfAPermit: info shows it while the command runs.
@@ -127,7 +128,7 @@ func TestLabelOfAPermit(t *testing.T) {
 	require.NoError(t, os.WriteFile(end, nil, 0o600))
 	require.Zero(t, redistest.Done(t, done).code)
 	require.Equal(t, "2\n", runHere(t, env, "permit", "info", "a").out)
-	require.Equal(t, exitUsage, runHere(t, env, "permit", "run", "a", "--label", strings.Repeat("x", 300), "--", "true").code)
+	require.Equal(t, exit.Usage, runHere(t, env, "permit", "run", "a", "--label", strings.Repeat("x", 300), "--", "true").code)
 }
 
 // TestSemOfPermitsWithIDs: the commands of plain permits refuse the name, also when the
@@ -144,7 +145,7 @@ func TestSemOfPermitsWithIDs(t *testing.T) {
 		t.Helper()
 		for _, args := range []string{"set a 4", "acquire a", "acquire a --wait 0", "try a", "release a", "info a", "rm a"} {
 			got := runHere(t, env, append([]string{"sem"}, strings.Fields(args)...)...)
-			require.Equal(t, exitUnavailable, got.code, "%s: %s%s", args, got.out, got.errors)
+			require.Equal(t, exit.Unavailable, got.code, "%s: %s%s", args, got.out, got.errors)
 			require.Contains(t, got.errors, "permits with ids", args)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -44,7 +46,7 @@ func TestLinesAreHarmless(t *testing.T) {
 	do("queue", "add", "d", hostile, "--delayed", "--delay", "1h")
 	assert.Contains(t, do("queue", "ls", "d", "--delayed"), "\t"+hostileLine+"\n")
 	got := runHere(t, env, "map", "get", "m", "k", "--codec", hostile)
-	assert.Equal(t, exitUsage, got.code)
+	assert.Equal(t, exit.Usage, got.code)
 	assert.False(t, strings.ContainsAny(got.errors, "\x1b\u009b\x7f\u202e"), "%q", got.errors)
 }
 
@@ -57,7 +59,7 @@ func TestMessagesAndEventsAreHarmless(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out, errors heard
 		ended := make(chan int)
-		go func() { ended <- run(ctx, args, strings.NewReader(""), &out, &errors, env) }()
+		go func() { ended <- cli.Run(ctx, args, strings.NewReader(""), &out, &errors, env) }()
 		t.Cleanup(func() { cancel(); <-ended })
 		return &out
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -57,10 +59,10 @@ func TestQueue(t *testing.T) {
 		{"take q", "", 1},
 		{"peek q", "", 1},
 		{"drain q", "", 1},
-		{"take q --wait 10ms", "", exitNotAcquired},
-		{"peek q --wait 10ms", "", exitNotAcquired},
-		{"peek q --wait 60ms --last", "", exitNotAcquired},
-		{"take q --wait 10ms --last", "", exitNotAcquired},
+		{"take q --wait 10ms", "", exit.NotAcquired},
+		{"peek q --wait 10ms", "", exit.NotAcquired},
+		{"peek q --wait 60ms --last", "", exit.NotAcquired},
+		{"take q --wait 10ms --last", "", exit.NotAcquired},
 		{"len q", "0\n", 0},
 		{"ls q", "", 0},
 		{"add q one two", "2\n", 0},
@@ -73,9 +75,9 @@ func TestQueue(t *testing.T) {
 		{"take q --json", `{"name":"q","value":"zero"}` + "\n", 0},
 		{"take q --wait 1m", "one\n", 0},
 		{"take q --last", "4\n", 0},
-		{"take q --codec json", "", exitUnavailable}, // it is msgpack
+		{"take q --codec json", "", exit.Unavailable}, // it is msgpack
 		{"len q --json", `{"name":"q","size":1}` + "\n", 0},
-		{"drain q --codec json", "", exitUnavailable},
+		{"drain q --codec json", "", exit.Unavailable},
 		{"drain q", "two\n", 0},
 		{"add j {\"n\":1} --as json --codec json", "1\n", 0},
 		{"take j --codec json", "{\"n\":1}\n", 0},
@@ -83,24 +85,24 @@ func TestQueue(t *testing.T) {
 		{"take j --json", `{"name":"j","value":"/0E=","base64":true}` + "\n", 0},
 
 		{"add b one --bounded", "1\n", 0},
-		{"add b two three --bounded --wait 1s", "", exitNotAcquired},
+		{"add b two three --bounded --wait 1s", "", exit.NotAcquired},
 		{"ls b --bounded", "one\ntwo\n", 0},
-		{"add b four --bounded --wait 0s", "", exitNotAcquired},
-		{"take b --bounded --codec json", "", exitUnavailable},
+		{"add b four --bounded --wait 0s", "", exit.NotAcquired},
+		{"take b --bounded --codec json", "", exit.Unavailable},
 		{"take b --bounded", "two\n", 0}, // the other went to the tail
 		{"drain b --bounded --json", "{\"value\":\"one\"}\n", 0},
 		{"take b --bounded", "", 1},
 		{"add b one two --bounded", "2\n", 0},
-		{"add none one --bounded", "", exitNoRate},
+		{"add none one --bounded", "", exit.NoRate},
 
 		{"add d late --delayed --delay 1h", "1\n", 0},
 		{"add d soon --delayed --delay 0s", "2\n", 0},
 		{"take d --delayed", "soon\n", 0},
 		{"add d shared --delayed --redisson --delay 1h", "1\n", 0},
 		{"len d --delayed --redisson", "1\n", 0},
-		{"len d --redisson", "", exitUsage},
+		{"len d --redisson", "", exit.Usage},
 		{"take d --delayed", "", 1},
-		{"take d --delayed --wait 10ms", "", exitNotAcquired},
+		{"take d --delayed --wait 10ms", "", exit.NotAcquired},
 		{"len d --delayed", "1\n", 0},
 		{"len d", "0\n", 0},
 		{"add d now --delayed --delay 200ms", "2\n", 0},
@@ -110,27 +112,27 @@ func TestQueue(t *testing.T) {
 		{"keep d --for 10ms", "", 0},
 		{"keep d e f --for 10ms", "", 0},
 
-		{"add q", "", exitUsage},
-		{"add q a --delayed", "", exitUsage},
-		{"add q a --delay 1s", "", exitUsage},
-		{"add q a --delayed --delay -1s", "", exitUsage},
-		{"add q a --wait 1s", "", exitUsage},
-		{"add q a --bounded --wait -1s", "", exitUsage},
-		{"add q a --bounded --first", "", exitUsage},
-		{"add q a --bounded --delayed", "", exitUsage},
-		{"add q a --as int", "", exitUsage},
-		{"add q a --codec xml", "", exitUsage},
-		{"take q --wait -1s", "", exitUsage},
-		{"peek q --wait -1s", "", exitUsage},
-		{"take q --last --bounded", "", exitUsage},
-		{"take q --last --delayed", "", exitUsage},
-		{"take", "", exitUsage},
-		{"len a b", "", exitUsage},
-		{"keep", "", exitUsage},
-		{"keep q --for 0s", "", exitUsage},
-		{"keep q --bounded", "", exitUsage},
-		{"look q", "", exitUsage},
-		{"", "", exitUsage},
+		{"add q", "", exit.Usage},
+		{"add q a --delayed", "", exit.Usage},
+		{"add q a --delay 1s", "", exit.Usage},
+		{"add q a --delayed --delay -1s", "", exit.Usage},
+		{"add q a --wait 1s", "", exit.Usage},
+		{"add q a --bounded --wait -1s", "", exit.Usage},
+		{"add q a --bounded --first", "", exit.Usage},
+		{"add q a --bounded --delayed", "", exit.Usage},
+		{"add q a --as int", "", exit.Usage},
+		{"add q a --codec xml", "", exit.Usage},
+		{"take q --wait -1s", "", exit.Usage},
+		{"peek q --wait -1s", "", exit.Usage},
+		{"take q --last --bounded", "", exit.Usage},
+		{"take q --last --delayed", "", exit.Usage},
+		{"take", "", exit.Usage},
+		{"len a b", "", exit.Usage},
+		{"keep", "", exit.Usage},
+		{"keep q --for 0s", "", exit.Usage},
+		{"keep q --bounded", "", exit.Usage},
+		{"look q", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := do(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
@@ -142,7 +144,7 @@ func TestQueue(t *testing.T) {
 	got = do("ls d --delayed --json")
 	require.Regexp(t, `^\{"value":"late","due_ms":3[56]\d{5}\}\n$`, got.out)
 	for _, args := range []string{"take --delayed d", "--delayed len d"} { // switches stand anywhere
-		require.NotEqual(t, exitUsage, do(args).code, args)
+		require.NotEqual(t, exit.Usage, do(args).code, args)
 	}
 }
 
@@ -154,7 +156,7 @@ func TestAnElementIsTakenOnlyIfItIsShown(t *testing.T) {
 	require.Zero(t, runHere(t, env, "queue", "add", "q", "a", "b", "c").code)
 	var errs strings.Builder
 	for _, args := range [][]string{{"queue", "take", "q"}, {"queue", "take", "q", "--last"}, {"queue", "drain", "q"}} {
-		require.Equal(t, exitUnavailable, run(t.Context(), args, strings.NewReader(""), closedPipe{}, &errs, env), args)
+		require.Equal(t, exit.Unavailable, cli.Run(t.Context(), args, strings.NewReader(""), closedPipe{}, &errs, env), args)
 	}
 	require.Contains(t, errs.String(), "nobody reads")
 	require.Equal(t, "a\nb\nc\n", runHere(t, env, "queue", "ls", "q").out)
@@ -202,7 +204,7 @@ func TestAWaitEndsWithItsServer(t *testing.T) {
 			p := start(t, "redis://"+server.Addr(), slices.Concat([]string{"queue"}, strings.Fields(how), []string{"q", "--wait", "3s"})...)
 			awaitCommand(t, server, asked)
 			server.Kill()
-			require.Equal(t, exitUnavailable, p.code(), p.errors())
+			require.Equal(t, exit.Unavailable, p.code(), p.errors())
 		})
 	}
 }
@@ -243,7 +245,7 @@ func TestKeepMovesWhatIsDue(t *testing.T) {
 	require.NoError(t, client.Do(t.Context(), client.B().Set().Key("c").Value("text").Build()).Error())
 	require.Zero(t, runHere(t, env, "queue", "add", "c", "due", "--delayed", "--delay", "0s").code)
 	got := runHere(t, env, "queue", "keep", "b", "c")
-	require.Equal(t, exitUnavailable, got.code)
+	require.Equal(t, exit.Unavailable, got.code)
 	require.Contains(t, got.errors, "WRONGTYPE")
 }
 
@@ -265,7 +267,7 @@ func TestQueueOfAnotherKindIsLeftAlone(t *testing.T) {
 		for _, full := range []bool{false, true} { // an empty one has no list
 			for _, command := range [][]string{{"add", name, "x"}, {"add", name, "x", "--first"}, {"take", name}, {"take", name, "--wait", "1s"}, {"drain", name}} {
 				got := runHere(t, env, append([]string{"queue"}, command...)...)
-				assert.Equal(t, exitUnavailable, got.code, command)
+				assert.Equal(t, exit.Unavailable, got.code, command)
 				assert.Contains(t, got.errors, says, command)
 			}
 			if !full {

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -39,7 +41,7 @@ func runHere(t *testing.T, env []string, args ...string) said {
 func runWithInput(t *testing.T, env []string, input string, args ...string) said {
 	t.Helper()
 	var out, errors heard
-	code := run(t.Context(), args, strings.NewReader(input), &out, &errors, append(env, "PATH="+os.Getenv("PATH")))
+	code := cli.Run(t.Context(), args, strings.NewReader(input), &out, &errors, append(env, "PATH="+os.Getenv("PATH")))
 	return said{code, out.String(), errors.String()}
 }
 
@@ -73,7 +75,7 @@ func TestAMessageIsOneWrite(t *testing.T) {
 		{"take"},
 	} {
 		var out, errors writes
-		assert.NotZero(t, run(t.Context(), args, nil, &out, &errors, []string{"PATH=" + os.Getenv("PATH")}))
+		assert.NotZero(t, cli.Run(t.Context(), args, nil, &out, &errors, []string{"PATH=" + os.Getenv("PATH")}))
 		assert.NotEmpty(t, errors)
 		for _, line := range errors {
 			assert.True(t, strings.HasSuffix(line, "\n"), line)
@@ -135,7 +137,7 @@ func TestFlagsStandBeforeTheCommandOrBehindTheName(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			got := runHere(t, nil, strings.Fields(strings.ReplaceAll(args, "URL", s.URL()))...)
-			assert.Equal(t, exitNotAcquired, got.code, got.errors)
+			assert.Equal(t, exit.NotAcquired, got.code, got.errors)
 		})
 	}
 	for _, args := range []string{"--embedded lock orders -- true", "lock orders --embedded -- true"} {
@@ -195,14 +197,14 @@ func TestWhatCannotBeUnderstoodIs64(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			got := runHere(t, []string{envRedis + "=" + s.URL()}, strings.Fields(args)...)
-			assert.Equal(t, exitUsage, got.code)
+			assert.Equal(t, exit.Usage, got.code)
 			assert.Contains(t, got.errors, says)
 			assert.Contains(t, got.errors, "--help")
 			assert.Empty(t, got.out)
 		})
 	}
 	got := runHere(t, []string{envRedis + "=" + s.URL()}, "lock", "", "--", "true")
-	assert.Equal(t, exitUsage, got.code)
+	assert.Equal(t, exit.Usage, got.code)
 	assert.Contains(t, got.errors, "empty name")
 }
 
@@ -213,9 +215,9 @@ func TestACommandThatCannotBeRunIsSaidBeforeAnyWait(t *testing.T) {
 	require.NoError(t, err)
 	defer hold.Unlock(t.Context())
 	got := runHere(t, nil, "lock", "x", "--redis", s.URL(), "--", "no-such-command-here")
-	assert.Equal(t, exitNotFound, got.code)
+	assert.Equal(t, exit.NotFound, got.code)
 	got = runHere(t, nil, "lock", "x", "--redis", s.URL(), "--", "testdata/help/root.txt")
-	assert.Equal(t, exitNotExecutable, got.code)
+	assert.Equal(t, exit.NotExecutable, got.code)
 }
 
 func TestACommandThatFailsToStartGivesTheLockBack(t *testing.T) {
@@ -224,7 +226,7 @@ func TestACommandThatFailsToStartGivesTheLockBack(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken")
 	require.NoError(t, os.WriteFile(broken, []byte("not a program"), 0o755))
 	got := runHere(t, nil, "lock", "x", "--redis", s.URL(), "--", broken)
-	assert.Equal(t, exitNotExecutable, got.code)
+	assert.Equal(t, exit.NotExecutable, got.code)
 	locked, err := s.NewClient(t).Lock("x").Locked(t.Context())
 	require.NoError(t, err)
 	assert.False(t, locked)
@@ -237,7 +239,7 @@ func TestAKeyOfAnotherTypeIsAnErrorAtOnce(t *testing.T) {
 	require.NoError(t, plain.Do(t.Context(), plain.B().Set().Key(name).Value("v").Build()).Error())
 	for _, args := range [][]string{{"lock", name, "--", "true"}, {"force-unlock", name}} {
 		got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, args...)
-		assert.Equal(t, exitUnavailable, got.code, args)
+		assert.Equal(t, exit.Unavailable, got.code, args)
 		assert.Contains(t, got.errors, "WRONGTYPE", args)
 	}
 }
@@ -316,7 +318,7 @@ func TestForceUnlock(t *testing.T) {
 func TestErrorsAreJSONWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	got := runHere(t, nil, "--json", "inspect")
-	assert.Equal(t, said{exitUsage, "", `{"error":"one NAME is needed, not 0","exit":64}` + "\n"}, got)
+	assert.Equal(t, said{exit.Usage, "", `{"error":"one NAME is needed, not 0","exit":64}` + "\n"}, got)
 }
 
 func TestTheEndOfTheContextEndsTheCommand(t *testing.T) {
@@ -327,7 +329,7 @@ func TestTheEndOfTheContextEndsTheCommand(t *testing.T) {
 	var out, errors bytes.Buffer
 	code := make(chan int)
 	go func() {
-		code <- run(ctx, []string{"lock", "x", "--redis", s.URL(), "--", "sleep", "60"},
+		code <- cli.Run(ctx, []string{"lock", "x", "--redis", s.URL(), "--", "sleep", "60"},
 			strings.NewReader(""), &out, &errors, os.Environ())
 	}()
 	c := s.NewClient(t)
@@ -351,6 +353,6 @@ func TestRootAlonePrintsHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	platform := runtime.GOOS + "/" + runtime.GOARCH
-	assert.Equal(t, said{out: "rueidisson " + version() + " " + runtime.Version() + " " + platform + "\n"}, runHere(t, nil, "version"))
-	assert.JSONEq(t, `{"version":"`+version()+`","go":"`+runtime.Version()+`","platform":"`+platform+`"}`, runHere(t, nil, "version", "--json").out)
+	assert.Equal(t, said{out: "rueidisson " + cli.Version() + " " + runtime.Version() + " " + platform + "\n"}, runHere(t, nil, "version"))
+	assert.JSONEq(t, `{"version":"`+cli.Version()+`","go":"`+runtime.Version()+`","platform":"`+platform+`"}`, runHere(t, nil, "version", "--json").out)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -23,7 +25,7 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 func TestDurationFlagsAcceptSeconds(t *testing.T) {
 	t.Parallel()
 	flags := 0
-	eachCommand((&tool{}).rootCommand(), func(cmd *cobra.Command) {
+	eachCommand(cli.Tree(), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Type() != "duration" {
 				return
@@ -47,7 +49,7 @@ func TestOtherDurationsAcceptSeconds(t *testing.T) {
 	got := runHere(t, env, "limit", "set", "l", "--rate", "10/60")
 	assert.Contains(t, got.out, "l: 10/m burst 10\n", got.errors)
 	require.Zero(t, runHere(t, env, "job", "add", "j", "a", "--dedup", "a=60").code)
-	assert.Equal(t, exitRefused, runHere(t, env, "job", "add", "j", "a", "--dedup", "a=60").code)
+	assert.Equal(t, exit.Refused, runHere(t, env, "job", "add", "j", "a", "--dedup", "a=60").code)
 }
 
 // TestConflictExitCode: a hold that was not acquired ends with the code of -E, and nothing else does.
@@ -67,14 +69,14 @@ func TestConflictExitCode(t *testing.T) {
 	defer permit.Release(t.Context())
 	for _, held := range [][]string{{"lock", "x"}, {"elect", "x-lead"}, {"permit", "run", "x-permits"}} {
 		tried := func(more ...string) said { return runHere(t, env, append(append(held, "--wait", "0"), more...)...) }
-		assert.Equal(t, exitNotAcquired, tried("--", "true").code, held)
+		assert.Equal(t, exit.NotAcquired, tried("--", "true").code, held)
 		assert.Equal(t, 3, tried("-E", "3", "--", "true").code, held)
 		got := tried("--conflict-exit-code", "0", "--json", "--", "true")
 		assert.Zero(t, got.code, held)
 		assert.Contains(t, got.errors, `"outcome":"not_acquired","exit":0`, held)
-		assert.Equal(t, exitNotFound, tried("-E", "3", "--", "no-such-command-here").code, held)
+		assert.Equal(t, exit.NotFound, tried("-E", "3", "--", "no-such-command-here").code, held)
 	}
 	assert.Equal(t, 7, runHere(t, env, "lock", "free", "-E", "3", "--", "sh", "-c", "exit 7").code)
 	got := runHere(t, []string{envRedis + "=redis://127.0.0.1:1"}, "lock", "x", "--wait", "0", "-E", "3", "--", "true")
-	assert.Equal(t, exitUnavailable, got.code)
+	assert.Equal(t, exit.Unavailable, got.code)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
 
@@ -42,7 +44,7 @@ func TestANumberBelowZeroIsNamed(t *testing.T) {
 		"sem set a -x":     "rueidisson: unknown shorthand flag: 'x' in -x\nrueidisson: try: rueidisson sem set --help\n",
 		"sem set a --what": "rueidisson: unknown flag: --what\nrueidisson: try: rueidisson sem set --help\n",
 	} {
-		assert.Equal(t, said{code: exitUsage, errors: want}, runHere(t, nil, strings.Fields(args)...), args)
+		assert.Equal(t, said{code: exit.Usage, errors: want}, runHere(t, nil, strings.Fields(args)...), args)
 	}
 }
 
@@ -56,37 +58,37 @@ func TestSem(t *testing.T) {
 		args, out string
 		code      int
 	}{
-		{"try a", "", exitNoRate},
-		{"release a", "", exitNoRate},
-		{"acquire a --wait 1s", "", exitNoRate},
-		{"info a", "", exitRefused},
+		{"try a", "", exit.NoRate},
+		{"release a", "", exit.NoRate},
+		{"acquire a --wait 1s", "", exit.NoRate},
+		{"info a", "", exit.Refused},
 		{"set a 3", "3\n", 0},
 		{"acquire a", "a: took 1\n", 0},
 		{"acquire a 2 --wait 1m", "a: took 2\n", 0},
-		{"try a", "", exitNotAcquired},
-		{"acquire a --wait 0", "", exitNotAcquired},
-		{"acquire a --wait 1s", "", exitNotAcquired},
+		{"try a", "", exit.NotAcquired},
+		{"acquire a --wait 0", "", exit.NotAcquired},
+		{"acquire a --wait 1s", "", exit.NotAcquired},
 		{"release a 2", "a: released 2\n", 0},
 		{"info a", "2\n", 0},
 		{"info a --json", `{"name":"a","available":2}` + "\n", 0},
 		{"try a 2 --json", `{"name":"a","taken":2}` + "\n", 0},
 		{"release a --json", `{"name":"a","released":1}` + "\n", 0},
 		{"set a 2 --json", `{"name":"a","available":2}` + "\n", 0},
-		{"set a", "", exitUsage},
-		{"set a many", "", exitUsage},
-		{"set a -- -1", "", exitUsage},
-		{"try a 0", "", exitUsage},
-		{"try a b c", "", exitUsage},
-		{"try", "", exitUsage},
-		{"acquire a --wait -1s", "", exitUsage},
-		{"release a 2147483646", "", exitUsage},
-		{"take a", "", exitUsage},
-		{"", "", exitUsage},
+		{"set a", "", exit.Usage},
+		{"set a many", "", exit.Usage},
+		{"set a -- -1", "", exit.Usage},
+		{"try a 0", "", exit.Usage},
+		{"try a b c", "", exit.Usage},
+		{"try", "", exit.Usage},
+		{"acquire a --wait -1s", "", exit.Usage},
+		{"release a 2147483646", "", exit.Usage},
+		{"take a", "", exit.Usage},
+		{"", "", exit.Usage},
 	} {
 		got := sem(c.args)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
 		require.Equal(t, c.out, got.out, c.args)
-		require.Equal(t, c.code == 0 || c.code == exitRefused, got.errors == "", "%s: %s", c.args, got.errors)
+		require.Equal(t, c.code == 0 || c.code == exit.Refused, got.errors == "", "%s: %s", c.args, got.errors)
 	}
 	got := sem("try a 3 --json")
 	var told struct {
@@ -94,7 +96,7 @@ func TestSem(t *testing.T) {
 		Exit  int
 	}
 	require.NoError(t, json.Unmarshal([]byte(got.errors), &told))
-	require.Equal(t, exitNotAcquired, told.Exit)
+	require.Equal(t, exit.NotAcquired, told.Exit)
 	require.NotEmpty(t, told.Error)
 }
 
@@ -108,7 +110,7 @@ func TestAWaitOfSemThatEndsHasTakenNothing(t *testing.T) {
 	env := []string{envRedis + "=" + server.URL()}
 	require.Zero(t, runHere(t, env, "sem", "set", "a", "1").code)
 	var out, errors strings.Builder
-	require.NotZero(t, run(ctx, []string{"sem", "acquire", "a", "2"}, strings.NewReader(""), &out, &errors, env))
+	require.NotZero(t, cli.Run(ctx, []string{"sem", "acquire", "a", "2"}, strings.NewReader(""), &out, &errors, env))
 	require.Empty(t, out.String())
 	require.Equal(t, "1\n", runHere(t, env, "sem", "info", "a").out)
 }

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
+	"github.com/rueidisson/rueidisson/internal/cli/server"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -36,7 +39,7 @@ func TestPassword(t *testing.T) {
 		env       []string
 		code      int
 	}{
-		"none":                          {url: "ann@", code: exitUnavailable},
+		"none":                          {url: "ann@", code: exit.Unavailable},
 		"url":                           {url: "ann:s3cret@"},
 		"environment":                   {url: "ann@", env: []string{envPassword + "=s3cret"}},
 		"url over environment":          {url: "ann:s3cret@", env: []string{envPassword + "=wrong", envPasswordFile + "=" + wrong}},
@@ -44,9 +47,9 @@ func TestPassword(t *testing.T) {
 		"file over url and environment": {url: "ann:wrong@", args: "--password-file " + right, env: []string{envPassword + "=wrong"}},
 		"file of the environment":       {url: "ann@", env: []string{envPasswordFile + "=" + right}},
 		"environment over its file":     {url: "ann@", env: []string{envPassword + "=s3cret", envPasswordFile + "=" + wrong}},
-		"wrong file":                    {url: "ann:s3cret@", args: "--password-file " + wrong, code: exitUnavailable},
-		"empty file":                    {url: "ann@", args: "--password-file " + passwordFile(t, "\n"), code: exitUsage},
-		"no file":                       {url: "ann@", args: "--password-file " + right + ".none", code: exitUsage},
+		"wrong file":                    {url: "ann:s3cret@", args: "--password-file " + wrong, code: exit.Unavailable},
+		"empty file":                    {url: "ann@", args: "--password-file " + passwordFile(t, "\n"), code: exit.Usage},
+		"no file":                       {url: "ann@", args: "--password-file " + right + ".none", code: exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,9 +99,9 @@ func TestCMDGetsNoPassword(t *testing.T) {
 	got := runHere(t, nil, "--redis", url, "lock", "l", "--", "env")
 	assert.NotContains(t, got.out, "s3cret")
 	got = runHere(t, []string{envRedis + "=redis://127.0.0.1:1"}, "lock", "l", "--export-password", "--", "true")
-	assert.Equal(t, exitUsage, got.code, "there is none")
+	assert.Equal(t, exit.Usage, got.code, "there is none")
 	got = runHere(t, nil, "lock", "l", "--embedded", "--export-password", "--", "true")
-	assert.Equal(t, exitUsage, got.code)
+	assert.Equal(t, exit.Usage, got.code)
 	got = runHere(t, ways["both"], "lock", "l", "--embedded", "--", "env")
 	assert.Zero(t, got.code, got.errors)
 	assert.NotContains(t, got.out, "s3cret")
@@ -119,16 +122,16 @@ func TestTLS(t *testing.T) {
 	}{
 		"all flags":                     {url: "rediss://" + strict, args: "--cacert " + ca + " --cert " + cert + " --key " + key},
 		"all of the environment":        {url: "rediss://" + strict, env: own},
-		"no certificate":                {url: "rediss://" + strict, args: "--cacert " + ca, code: exitUnavailable, says: strict},
+		"no certificate":                {url: "rediss://" + strict, args: "--cacert " + ca, code: exit.Unavailable, says: strict},
 		"none asked for":                {url: "rediss://" + lax, args: "--cacert " + ca},
-		"an authority that is unknown":  {url: "rediss://" + lax, code: exitUnavailable, says: "certificate"},
+		"an authority that is unknown":  {url: "rediss://" + lax, code: exit.Unavailable, says: "certificate"},
 		"not verified":                  {url: "rediss://" + lax, args: "--insecure"},
 		"not verified, the environment": {url: "rediss://" + lax, env: []string{envInsecure + "=true"}},
-		"one of two":                    {url: "rediss://" + strict, args: "--cert " + cert, code: exitUsage, says: "--cert and --key go together"},
-		"no PEM":                        {url: "rediss://" + strict, args: "--cacert " + other, code: exitUsage, says: "no certificate in PEM"},
-		"no file":                       {url: "rediss://" + strict, args: "--cacert " + ca + ".none", code: exitUsage, says: "--cacert"},
-		"no pair":                       {url: "rediss://" + strict, args: "--cert " + ca + " --key " + key, code: exitUsage, says: "--cert and --key"},
-		"not for a plain URL":           {url: "redis://" + strict, args: "--insecure", code: exitUsage, says: "rediss://"},
+		"one of two":                    {url: "rediss://" + strict, args: "--cert " + cert, code: exit.Usage, says: "--cert and --key go together"},
+		"no PEM":                        {url: "rediss://" + strict, args: "--cacert " + other, code: exit.Usage, says: "no certificate in PEM"},
+		"no file":                       {url: "rediss://" + strict, args: "--cacert " + ca + ".none", code: exit.Usage, says: "--cacert"},
+		"no pair":                       {url: "rediss://" + strict, args: "--cert " + ca + " --key " + key, code: exit.Usage, says: "--cert and --key"},
+		"not for a plain URL":           {url: "redis://" + strict, args: "--insecure", code: exit.Usage, says: "rediss://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,11 +154,11 @@ func TestKeyOfLimitIsOfABucket(t *testing.T) {
 	env := []string{envRedis + "=rediss://" + server.Addr(), envCACert + "=" + ca, envCert + "=" + cert, envKey + "=" + key}
 	require.Zero(t, runHere(t, env, "limit", "set", "l", "--rate", "1/h").code)
 	require.Zero(t, runHere(t, env, "limit", "take", "l", "--key", "u").code)
-	assert.Equal(t, exitRefused, runHere(t, env, "limit", "take", "l", "--key", "u").code)
+	assert.Equal(t, exit.Refused, runHere(t, env, "limit", "take", "l", "--key", "u").code)
 	assert.Zero(t, runHere(t, env, "limit", "take", "l").code)
 	for _, args := range []string{"limit take l --cert " + cert + " --key " + key, "--cert " + cert + " --key " + key + " limit take l", "limit rm l --key u"} {
 		got := runHere(t, env[:2], strings.Fields(args)...)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, envKey, args)
 	}
 }
@@ -165,7 +168,9 @@ func TestAddressWithoutScheme(t *testing.T) {
 	s := rueidissontest.NewServer(t)
 	got := runHere(t, nil, "--redis", strings.TrimPrefix(s.URL(), "redis://"), "lock", "x", "--", "sh", "-c", "echo $RUEIDISSON_REDIS")
 	assert.Equal(t, said{out: strings.TrimPrefix(s.URL(), "redis://") + "\n"}, got)
-	without, password := splitPassword("ann:s3cret@host:6379")
-	assert.Equal(t, "redis://ann@host:6379", without)
-	assert.Equal(t, "s3cret", password)
+	var reached server.Server
+	reached.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), []string{envRedis + "=ann:s3cret@host:6379"})
+	env, err := reached.EnvOfCMD(nil, true)
+	require.NoError(t, err)
+	assert.Equal(t, []string{envRedis + "=redis://ann@host:6379", envPassword + "=s3cret"}, env)
 }

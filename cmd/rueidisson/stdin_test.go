@@ -1,15 +1,14 @@
 package main
 
 import (
-	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -47,16 +46,16 @@ func TestStandardInput(t *testing.T) {
 			assert.Equal(t, said{out: c.shown}, runHere(t, env, strings.Fields(c.show)...), c.args)
 		}
 	}
-	assert.Equal(t, exitNotAcquired, runWithInput(t, env, "d\n", "queue", "add", "b", "-", "--bounded", "--wait", "0").code)
+	assert.Equal(t, exit.NotAcquired, runWithInput(t, env, "d\n", "queue", "add", "b", "-", "--bounded", "--wait", "0").code)
 	for _, args := range []string{"queue add q - --as int", "topic publish t - --as int", "job add j - --as int", "map put m k - --as int"} {
 		got := runWithInput(t, env, "no number", strings.Fields(args)...)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, "no number", args)
 	}
-	long := strings.Repeat("x", longestLine+1)
+	long := strings.Repeat("x", 2<<20+1)
 	for _, args := range []string{"queue add q -", "topic publish t -", "job add j -"} {
 		got := runWithInput(t, env, long, strings.Fields(args)...)
-		assert.Equal(t, exitUsage, got.code, args)
+		assert.Equal(t, exit.Usage, got.code, args)
 		assert.Contains(t, got.errors, "standard input", args)
 	}
 }
@@ -74,31 +73,4 @@ func TestPublishedLinesArrive(t *testing.T) {
 	p.await("last")
 	lines := p.said()
 	assert.Equal(t, []string{"a", "last"}, lines[len(lines)-2:])
-}
-
-// TestStandardInputIsReadAheadByBytes: long lines are not all in memory while the server is slow.
-func TestStandardInputIsReadAheadByBytes(t *testing.T) {
-	t.Parallel()
-	in, out := io.Pipe()
-	var wrote atomic.Int64
-	go func() { // ends when the lines are read
-		defer out.Close()
-		for range 100 {
-			n, _ := io.WriteString(out, strings.Repeat("x", 1<<20)+"\n")
-			wrote.Add(int64(n))
-		}
-	}()
-	read := 0
-	err := (&tool{stdin: in}).eachBatch(t.Context(), func(lines []string) error {
-		size := 0
-		for _, line := range lines {
-			size += len(line)
-		}
-		read += size
-		require.LessOrEqual(t, size, mostAhead)
-		require.LessOrEqual(t, wrote.Load(), int64(read+mostAhead+2*longestLine))
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 100<<20, read)
 }

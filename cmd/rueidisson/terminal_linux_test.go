@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/rueidisson/rueidisson/internal/cli"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -99,7 +100,7 @@ func TestAValueDoesNothingToATerminal(t *testing.T) {
 	} {
 		keyboard, tty := openTerminal(t)
 		var errors heard
-		require.Zero(t, run(t.Context(), args, strings.NewReader(""), tty, &errors, env), errors.String())
+		require.Zero(t, cli.Run(t.Context(), args, strings.NewReader(""), tty, &errors, env), errors.String())
 		line := make([]byte, 1000)
 		n, err := keyboard.Read(line)
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -39,19 +40,19 @@ func TestTopicThatCannotBeUnderstood(t *testing.T) {
 	t.Parallel()
 	server := rueidissontest.NewServer(t)
 	for args, code := range map[string]int{
-		"publish t":                         exitUsage,
-		"publish t a b":                     exitUsage,
-		"publish t a --as int":              exitUsage,
-		"publish t a --codec xml":           exitUsage,
-		"publish t a --for 1s":              exitUsage,
-		"listen":                            exitUsage,
-		"listen t --for 0s":                 exitUsage,
-		"listen t --codec xml":              exitUsage,
-		"listen t --pattern --sharded":      exitUsage,
-		"":                                  exitUsage,
-		"lisen t":                           exitUsage,
-		"listen t --sharded --for 1m":       exitUnavailable, // which that server is without
-		"publish t a --sharded":             exitUnavailable,
+		"publish t":                         exit.Usage,
+		"publish t a b":                     exit.Usage,
+		"publish t a --as int":              exit.Usage,
+		"publish t a --codec xml":           exit.Usage,
+		"publish t a --for 1s":              exit.Usage,
+		"listen":                            exit.Usage,
+		"listen t --for 0s":                 exit.Usage,
+		"listen t --codec xml":              exit.Usage,
+		"listen t --pattern --sharded":      exit.Usage,
+		"":                                  exit.Usage,
+		"lisen t":                           exit.Usage,
+		"listen t --sharded --for 1m":       exit.Unavailable, // which that server is without
+		"publish t a --sharded":             exit.Unavailable,
 		"publish t a":                       0,
 		"listen t --for 10ms":               0,
 		"listen t --for 10ms --pattern":     0,

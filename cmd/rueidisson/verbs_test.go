@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -52,15 +53,15 @@ func TestBarrierRemove(t *testing.T) {
 	redistest.Eventually(t, func() bool { return runHere(t, env, "barrier", "info", "b").out == "1\n" }, redistest.Soon, time.Millisecond)
 	check(t, env, []call{
 		{"barrier rm b", "b: removed\n", 0},
-		{"barrier rm b", "", exitRefused},
-		{"barrier rm b --json", `{"name":"b","found":false}` + "\n", exitRefused},
-		{"barrier info b", "", exitRefused},
+		{"barrier rm b", "", exit.Refused},
+		{"barrier rm b --json", `{"name":"b","found":false}` + "\n", exit.Refused},
+		{"barrier info b", "", exit.Refused},
 		{"barrier ls", "", 0},
 		{"map put m k v", "", 0},
-		{"barrier rm m", "", exitUnavailable},
-		{"barrier rm", "", exitUsage},
+		{"barrier rm m", "", exit.Unavailable},
+		{"barrier rm", "", exit.Usage},
 	})
-	require.Equal(t, exitLost, redistest.Done(t, waiting).code)
+	require.Equal(t, exit.Lost, redistest.Done(t, waiting).code)
 	check(t, env, []call{{"barrier await b 1", "0\n", 0}, {"barrier rm b --json", `{"name":"b","removed":true}` + "\n", 0}})
 }
 
@@ -72,19 +73,19 @@ func TestElectionRemove(t *testing.T) {
 	term, err := server.NewClient(t).Election("e").Campaign(t.Context(), "v")
 	require.NoError(t, err)
 	got := runHere(t, env, "election", "rm", "e")
-	require.Equal(t, exitUnavailable, got.code)
+	require.Equal(t, exit.Unavailable, got.code)
 	require.Contains(t, got.errors, "has a leader")
 	require.NoError(t, term.Err())
 	require.NoError(t, term.Resign(t.Context()))
 	check(t, env, []call{
 		{"election rm e", "e: removed\n", 0},
-		{"election rm e", "", exitRefused},
-		{"election info e --json", `{"name":"e","found":false}` + "\n", exitRefused},
+		{"election rm e", "", exit.Refused},
+		{"election info e --json", `{"name":"e","found":false}` + "\n", exit.Refused},
 		{"election ls", "", 0},
 		{"lock l --fenced -- true", "", 0},
-		{"election rm none --json", `{"name":"none","found":false}` + "\n", exitRefused},
+		{"election rm none --json", `{"name":"none","found":false}` + "\n", exit.Refused},
 		{"sem set s 1", "1\n", 0},
-		{"election rm s", "", exitUnavailable},
+		{"election rm s", "", exit.Unavailable},
 	})
 	again, err := server.NewClient(t).Election("e").Campaign(t.Context(), "v")
 	require.NoError(t, err)
@@ -97,29 +98,29 @@ func TestMultimap(t *testing.T) {
 	t.Parallel()
 	env := []string{envRedis + "=" + rueidissontest.NewServer(t).URL()}
 	check(t, env, []call{
-		{"multimap get m k", "", exitRefused},
-		{"multimap get m k --json", `{"name":"m","key":"k","found":false}` + "\n", exitRefused},
+		{"multimap get m k", "", exit.Refused},
+		{"multimap get m k --json", `{"name":"m","key":"k","found":false}` + "\n", exit.Refused},
 		{"multimap put m k a b a", "3\n", 0},
 		{"multimap put m k 7 --as int --json", `{"name":"m","key":"k","added":1}` + "\n", 0},
 		{"multimap get m k", "a\nb\na\n7\n", 0},
 		{"multimap get m k --json", `{"value":"a"}` + "\n" + `{"value":"b"}` + "\n" + `{"value":"a"}` + "\n" + `{"value":7}` + "\n", 0},
-		{"multimap get m other", "", exitRefused},
-		{"multimap put m k x --set", "", exitUnavailable},
+		{"multimap get m other", "", exit.Refused},
+		{"multimap put m k x --set", "", exit.Unavailable},
 		{"multimap put s k a a --set", "1\n", 0},
 		{"multimap put s k a", "0\n", 0},
 		{"multimap get s k", "a\n", 0},
 		{"multimap info s --json", `{"name":"s","kind":"set multimap","held":false,"keys":1,"values":1,"ending":0,"remaining_ms":-1}` + "\n", 0},
-		{"multimap get m k --codec text,json", "", exitUnavailable},
+		{"multimap get m k --codec text,json", "", exit.Unavailable},
 		{"multimap put j k 1 --as int --codec json", "1\n", 0},
 		{"multimap get j k --codec json", "1\n", 0},
 		{"map put a-map k v", "", 0},
-		{"multimap get a-map k", "", exitUnavailable},
-		{"multimap put a-map k v", "", exitUnavailable},
-		{"multimap put m k", "", exitUsage},
-		{"multimap put m k v --as date", "", exitUsage},
-		{"multimap get m k --codec none", "", exitUsage},
-		{"multimap get m", "", exitUsage},
-		{"multimap", "", exitUsage},
+		{"multimap get a-map k", "", exit.Unavailable},
+		{"multimap put a-map k v", "", exit.Unavailable},
+		{"multimap put m k", "", exit.Usage},
+		{"multimap put m k v --as date", "", exit.Usage},
+		{"multimap get m k --codec none", "", exit.Usage},
+		{"multimap get m", "", exit.Usage},
+		{"multimap", "", exit.Usage},
 	})
 	require.Equal(t, said{out: "3\n"}, runWithInput(t, env, "one\ntwo\nthree", "multimap", "put", "in", "k", "-"))
 	require.Equal(t, said{out: "one\ntwo\nthree\n"}, runHere(t, env, "multimap", "get", "in", "k"))
@@ -132,34 +133,34 @@ func TestMapSharded(t *testing.T) {
 	t.Parallel()
 	env := []string{envRedis + "=" + rueidissontest.NewServer(t).URL()}
 	check(t, env, []call{
-		{"map get s k --sharded", "", exitRefused},
+		{"map get s k --sharded", "", exit.Refused},
 		{"map ls s --sharded", "", 0},
-		{"map put s k v --sharded", "", exitUsage},
-		{"map put s k v --shards 3", "", exitUsage},
-		{"map put s k v --sharded --shards 0", "", exitUsage},
+		{"map put s k v --sharded", "", exit.Usage},
+		{"map put s k v --shards 3", "", exit.Usage},
+		{"map put s k v --sharded --shards 0", "", exit.Usage},
 		{"map put s k v --sharded --shards 3", "", 0},
-		{"map put s k v --sharded --shards 4", "", exitUsage},
+		{"map put s k v --sharded --shards 4", "", exit.Usage},
 		{"map put s l 7 --sharded --as int", "", 0},
 		{"map get s l --sharded", "7\n", 0},
-		{"map get s k", "", exitUnavailable},
-		{"map get s k --sharded --cache", "", exitUsage},
-		{"map watch s --sharded --cache", "", exitUsage},
-		{"map dead s --sharded", "", exitUsage},
+		{"map get s k", "", exit.Unavailable},
+		{"map get s k --sharded --cache", "", exit.Usage},
+		{"map watch s --sharded --cache", "", exit.Usage},
+		{"map dead s --sharded", "", exit.Usage},
 		{"map ls s --sharded --match k", "k\tv\n", 0},
 		{"map ls --sharded", "s\n", 0},
 		{"map ls --sharded --match t*", "", 0},
 		{"map ls --sharded --match s* --json", `{"name":"s","kind":"sharded map"}` + "\n", 0},
-		{"map ls --sharded --scan 0", "", exitUsage},
-		{"map ls s --sharded --scan 9", "", exitUsage},
-		{"map ls", "", exitUsage},
+		{"map ls --sharded --scan 0", "", exit.Usage},
+		{"map ls s --sharded --scan 9", "", exit.Usage},
+		{"map ls", "", exit.Usage},
 		{"map info s --json", `{"name":"s","kind":"sharded map","held":false,"shards":3,"entries":2,"remaining_ms":-1}` + "\n", 0},
 		{"map rm s k --sharded", "1\n", 0},
 		{"map put plain k v", "", 0},
-		{"map get plain k --sharded", "", exitUnavailable},
-		{"map get plain k --sharded --force", "", exitUnavailable},
-		{"map rm s --all --cache", "", exitUnavailable},
+		{"map get plain k --sharded", "", exit.Unavailable},
+		{"map get plain k --sharded --force", "", exit.Unavailable},
+		{"map rm s --all --cache", "", exit.Unavailable},
 		{"map rm s --all", "s: removed\n", 0},
-		{"map info s", "", exitRefused},
+		{"map info s", "", exit.Refused},
 	})
 	require.Contains(t, runHere(t, env, "map", "put", "s", "k", "v", "--sharded").errors, "--shards N makes one")
 	require.Zero(t, runHere(t, env, "map", "put", "s", "k", "v", "--sharded", "--shards", "2").code)
@@ -174,20 +175,20 @@ func TestMapRemoveAll(t *testing.T) {
 	c := server.NewClient(t)
 	require.NoError(t, rmap.NewCache[string, string](c, "bound").SetMaxSize(t.Context(), 9, rmap.LRU))
 	check(t, env, []call{
-		{"map rm m --all", "", exitRefused},
-		{"map rm m --all --json", `{"name":"m","found":false}` + "\n", exitRefused},
-		{"map rm m", "", exitUsage},
+		{"map rm m --all", "", exit.Refused},
+		{"map rm m --all --json", `{"name":"m","found":false}` + "\n", exit.Refused},
+		{"map rm m", "", exit.Usage},
 		{"map put m k v", "", 0},
-		{"map rm m k --all", "", exitUsage},
+		{"map rm m k --all", "", exit.Usage},
 		{"map get m k", "v\n", 0},
 		{"map info m --json", `{"name":"m","kind":"map","held":false,"entries":1,"remaining_ms":-1}` + "\n", 0},
 		{"map rm m --all --json", `{"name":"m","removed":true}` + "\n", 0},
-		{"map get m k", "", exitRefused},
+		{"map get m k", "", exit.Refused},
 		{"map put bound k v --cache", "", 0},
 		{"map rm bound --all", "bound: removed\n", 0},
 		{"sem set s 1", "1\n", 0},
-		{"map rm s --all", "", exitUnavailable},
-		{"map info s", "", exitUnavailable},
+		{"map rm s --all", "", exit.Unavailable},
+		{"map info s", "", exit.Unavailable},
 	})
 	require.Empty(t, keysLike(t, server, "*bound*options*"), "its bound is removed, too")
 }
@@ -232,16 +233,16 @@ func TestQueueInfoAndRemove(t *testing.T) {
 	_, err = queue.NewPriority[string](c, "priority").Offer(t.Context(), "v", 1)
 	require.NoError(t, err)
 	check(t, env, []call{
-		{"queue info q", "", exitRefused},
-		{"queue rm q", "", exitRefused},
-		{"queue rm q --json", `{"name":"q","found":false}` + "\n", exitRefused},
+		{"queue info q", "", exit.Refused},
+		{"queue rm q", "", exit.Refused},
+		{"queue rm q --json", `{"name":"q","found":false}` + "\n", exit.Refused},
 		{"queue add q a b", "2\n", 0},
 		{"queue info q --json", `{"name":"q","kind":"queue","held":false,"entries":2,"remaining_ms":-1}` + "\n", 0},
-		{"queue rm q --delayed", "q: there was none\n", exitRefused},
-		{"queue rm q --bounded", "", exitUnavailable},
-		{"queue rm q --bounded --delayed", "", exitUsage},
-		{"queue rm q --delayed --redisson", "", exitUsage},
-		{"queue rm q x", "", exitUsage},
+		{"queue rm q --delayed", "q: there was none\n", exit.Refused},
+		{"queue rm q --bounded", "", exit.Unavailable},
+		{"queue rm q --bounded --delayed", "", exit.Usage},
+		{"queue rm q --delayed --redisson", "", exit.Usage},
+		{"queue rm q x", "", exit.Usage},
 		{"queue rm q", "q: removed\n", 0},
 		{"queue len q", "0\n", 0},
 		{"queue add d a --delayed --delay 1h", "1\n", 0},
@@ -257,7 +258,7 @@ func TestQueueInfoAndRemove(t *testing.T) {
 		{"queue rm ring", "ring: removed\n", 0},
 		{"queue rm priority", "priority: removed\n", 0},
 		{"map put m k v", "", 0},
-		{"queue rm m", "", exitUnavailable},
+		{"queue rm m", "", exit.Unavailable},
 		{"map rm m --all", "m: removed\n", 0},
 	})
 	left := keysLike(t, server, "*")
@@ -273,10 +274,10 @@ func TestDelayedDoesNotComeIntoBounded(t *testing.T) {
 	_, err := queue.NewBounded[string](server.NewClient(t), "b").TrySetCapacity(t.Context(), 1)
 	require.NoError(t, err)
 	check(t, env, []call{
-		{"queue add b v --delayed --delay 1h", "", exitUnavailable},
-		{"queue add b v --delayed --delay 1h --redisson", "", exitUnavailable},
-		{"queue take b --delayed", "", exitUnavailable},
-		{"queue drain b --delayed", "", exitUnavailable},
+		{"queue add b v --delayed --delay 1h", "", exit.Unavailable},
+		{"queue add b v --delayed --delay 1h --redisson", "", exit.Unavailable},
+		{"queue take b --delayed", "", exit.Unavailable},
+		{"queue drain b --delayed", "", exit.Unavailable},
 		{"queue len b --delayed", "0\n", 0},
 		{"queue add b v --bounded", "1\n", 0},
 	})

@@ -25,6 +25,9 @@ type layer int
 
 const (
 	program  layer = iota // what one runs
+	cli                   // the command line: the tree of its commands
+	commands              // the commands of one kind of object for each package
+	cliFloor              // what commands are made of, in the order of cliFloors
 	harness               // for users' tests: a client on a server in the process, which knows the wire format
 	root                  // the client
 	adapter               // what builds on the root, each for one library that the root does not link
@@ -59,6 +62,24 @@ var layers = map[string]layer{
 	"fence":                          base,
 	"fence/fencehttp":                adapter,
 	"internal":                       part,
+	"internal/cli":                   cli,
+	"internal/cli/completion":        commands,
+	"internal/cli/jobs":              commands,
+	"internal/cli/limits":            commands,
+	"internal/cli/locks":             commands,
+	"internal/cli/manual":            commands,
+	"internal/cli/maps":              commands,
+	"internal/cli/queues":            commands,
+	"internal/cli/synchronizers":     commands,
+	"internal/cli/topics":            commands,
+	"internal/cli/exit":              cliFloor,
+	"internal/cli/values":            cliFloor,
+	"internal/cli/usage":             cliFloor,
+	"internal/cli/server":            cliFloor,
+	"internal/cli/tool":              cliFloor,
+	"internal/cli/scan":              cliFloor,
+	"internal/cli/run":               cliFloor,
+	"internal/cli/inspect":           cliFloor,
 	"internal/attempts":              shared,
 	"internal/blocked":               shared,
 	"internal/breaker":               base,
@@ -91,6 +112,9 @@ var layers = map[string]layer{
 	"internal/whole":                 shared,
 }
 
+// cliFloors are the packages that commands are made of. A later one may import the earlier ones.
+var cliFloors = []string{"exit", "values", "usage", "server", "tool", "scan", "run", "inspect"}
+
 // family may share the types of the reentrant lock.
 var family = []string{"fairlock", "rwlock", "multilock", "redlock", "election"}
 
@@ -99,7 +123,10 @@ var builtOnMaps = []string{"rmap/nearcache", "rmap/readthrough", "rmap/writethro
 
 // may says which layers a layer may import.
 var may = map[layer][]layer{
-	program:  {program, root, adapter, object, base, testHelp, harness},
+	program:  {program, cli, root, adapter, object, base, testHelp, harness},
+	cli:      {commands, cliFloor},
+	commands: {cliFloor, root, object, base},
+	cliFloor: {root, object, base},
 	harness:  {root, object, base, locking, core, part, testHelp},
 	root:     {object, base, shared, locking, wait, lease, sending, core, part},
 	adapter:  {root, object, base},
@@ -176,6 +203,13 @@ func forbidden(from, to string) string {
 	case (from == "internal/attempts" || from == "internal/whole") && to == "internal/check": // what its commands are
 		return ""
 	case (from == "internal/check" || from == "internal/whole") && to == "internal/object": // what every operation checks before it asks
+		return ""
+	case above == cliFloor && below == cliFloor:
+		if slices.Index(cliFloors, strings.TrimPrefix(to, "internal/cli/")) < slices.Index(cliFloors, strings.TrimPrefix(from, "internal/cli/")) {
+			return ""
+		}
+		return "it is not below in cliFloors"
+	case from == "internal/cli/run" && to == "internal/embedded": // the server of --embedded
 		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""
@@ -417,6 +451,24 @@ func TestTheLayersForbid(t *testing.T) {
 		{"rueidissontest", "internal/locking", true}, // its clients go by its clock,
 		{"rueidissontest", "cmd/rueidisson", false},
 		{"cmd/rueidisson", "lock", true},
+		{"cmd/rueidisson", "internal/cli", true},
+		{"", "internal/cli", false},
+		{"lock", "internal/cli/tool", false},
+		{"internal/cli", "internal/cli/locks", true},
+		{"internal/cli", "internal/cli/exit", true},
+		{"internal/cli", "cmd/rueidisson", false},
+		{"internal/cli/locks", "internal/cli/inspect", true},
+		{"internal/cli/locks", "internal/cli/maps", false},
+		{"internal/cli/locks", "internal/cli", false},
+		{"internal/cli/locks", "lock", true},
+		{"internal/cli/locks", "internal/locking", false},
+		{"internal/cli/limits", "internal/bucket", true},
+		{"internal/cli/inspect", "internal/cli/scan", true},
+		{"internal/cli/inspect", "internal/cli/locks", false},
+		{"internal/cli/run", "internal/cli/tool", true},
+		{"internal/cli/tool", "internal/cli/run", false},
+		{"internal/cli/run", "internal/embedded", true},
+		{"internal/cli/tool", "internal/embedded", false},
 		{"cmd/rueidisson", "internal/locking", false},
 		{"cmd/rueidisson", "cmd/rueidisson/internal/run", true},
 		{"examples/flashsale", "", true},

@@ -1,0 +1,2 @@
+// Package jobs has the commands of reliable queues, below job.
+package jobs

@@ -1,0 +1,2 @@
+// Package limits has the commands of rate limiters, below limit.
+package limits

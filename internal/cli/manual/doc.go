@@ -1,0 +1,2 @@
+// Package manual writes manual pages of a tree of commands.
+package manual

@@ -1,0 +1,2 @@
+// Package maps has the commands of maps and multimaps: map and multimap.
+package maps

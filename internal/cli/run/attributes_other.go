@@ -1,0 +1,7 @@
+//go:build !unix
+
+package run
+
+import "syscall"
+
+func childAttributes(bool) *syscall.SysProcAttr { return nil }

@@ -1,0 +1,2 @@
+// Package topics has the commands of topics and streams: topic and stream.
+package topics
