@@ -67,8 +67,34 @@ func (c *consumption) listen(ctx context.Context) {
 	c.ear = ear
 }
 
-// leave gives back what was not yielded, and listens no more.
+// longestLeave is how long a loop that is over waits for what it has not yielded to be given back. That goes on by itself then.
+const longestLeave = 250 * time.Millisecond
+
+// leave ends what the loop has, see end.
 func (c *consumption) leave() {
+	switch {
+	case c.away:
+		return
+	case len(c.batch) == 0:
+		c.end()
+		return
+	}
+	done := make(chan struct{})
+	if !c.h.e.Spawn(func() { defer close(done); c.end() }) {
+		c.batch = nil // the client is closed
+		c.end()
+		return
+	}
+	timer := time.NewTimer(longestLeave)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// end gives back what was not yielded, and listens no more.
+func (c *consumption) end() {
 	if c.ear != nil {
 		c.ear.Close()
 	}
