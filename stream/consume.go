@@ -95,8 +95,8 @@ func WithBatch(n int) ConsumeOption {
 // connection for each server; see the package comment. One consumer of a group looks
 // for entries at a time, and the next when that one has some.
 //
-// Cost: a command for each batch; one and a share of one that blocks for a wait; one in half of the idle time; one for
-// what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error
+// Cost: a command for each batch; one and a share of one that blocks for a wait, and two more and a SUBSCRIBE for the first;
+// one in half of the idle time; one for what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error
 // and cause; [ErrClosed]; Redis' and the network's. Source: RStream.readGroup, autoClaim.
 func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
@@ -371,7 +371,10 @@ const mostWait = 5 * time.Second
 // wait waits until there may be something. One consumer of a group waits; the others queue
 // after it.
 func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
-	c.listen(ctx)
+	if c.listen(ctx) {
+		c.claimed = time.Time{} // what went back before was told to nobody here
+		return nil, nil
+	}
 	d := c.h.posts.Get(c.post)
 	defer c.h.posts.Put(c.post, d)
 	since := c.h.e.Now().Mono

@@ -104,3 +104,39 @@ func TestGroupMessagesIsLeftWhileTheServerIsSilent(t *testing.T) {
 		return 0
 	})
 }
+
+// TestGroupMessagesHearsWhatWentBackBeforeItListened has entries go back when a loop has looked, and does not listen yet.
+func TestGroupMessagesHearsWhatWentBackBeforeItListened(t *testing.T) {
+	t.Parallel()
+	p, g, other, s := silentGroup(t)
+	listening := p.HoldRequest(redistest.Command("SUBSCRIBE", "SSUBSCRIBE"))
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	got := make(chan string, 1)
+	go func() {
+		for m, err := range g.Messages(ctx, "one", WithIdle(time.Hour)) {
+			if err == nil {
+				got <- m.ID
+				_ = m.Ack(ctx)
+			}
+			return
+		}
+	}()
+	listening.Await(t)
+	var ids []string
+	for range 3 {
+		id, err := s.Add(t.Context(), map[string]string{"k": "v"})
+		require.NoError(t, err)
+		ids = append(ids, id)
+	}
+	n := 0
+	for m, err := range other.Messages(t.Context(), "two", WithBatch(2), WithIdle(time.Hour)) { // the first answer has one
+		require.NoError(t, err)
+		require.NoError(t, m.Ack(t.Context()))
+		if n++; n == 2 {
+			break // and the third goes back
+		}
+	}
+	listening.Release()
+	require.Equal(t, ids[2], redistest.Done(t, got))
+}
