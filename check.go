@@ -21,7 +21,8 @@ type Checker interface {
 var (
 	// ErrNotPermitted is wrapped by the error of a check for what the server's ACL does not permit to the user of the
 	// client: a command, a key or a channel. The text names them. An operation that is refused by the ACL returns the
-	// error of the server, which begins with NOPERM.
+	// error of the server, which begins with NOPERM. It is also wrapped for a command that the server does not have,
+	// such as one that rename-command takes away.
 	ErrNotPermitted = core.ErrNotPermitted
 
 	// ErrSettings is wrapped by the error of [Client.Check] for settings of the server that endanger what is held. See
@@ -58,14 +59,16 @@ func (e *CheckError) Unwrap() (all []error) {
 // Check checks objects before they are used, such as when a program starts. It writes nothing.
 //
 // Each object reports a name or an option that cannot be used, a key of another type under one of its names, and what the
-// ACL does not permit to the user of the client. Objects of several clients may be given.
+// ACL does not permit to the user of the client, and commands that the server does not have. Objects of several clients may
+// be given.
 //
 // Check also reports the settings of this client's server that endanger what is held:
 //
 //   - a maxmemory-policy that evicts keys with a time to live;
 //   - a master with replicas that goes on when it is cut off from them: min-replicas-to-write is 0, or
 //     min-replicas-max-lag is not below the watchdog timeout. A client with [Renewals] does not need them, nor a cluster;
-//   - fewer replicas than [WithReplicaAcks] wants. Of a cluster that is not seen.
+//   - fewer replicas than [WithReplicaAcks] or min-replicas-to-write wants, or a server that is a replica itself: nothing can
+//     be written there. Of a cluster that is not seen.
 //
 // If the user may run neither INFO nor CONFIG GET, Check cannot see the settings and does not
 // report them.

@@ -856,6 +856,31 @@ func TestCheckNamesWhatIsNotPermitted(t *testing.T) {
 	})
 }
 
+// TestCheckNamesCommandsThatTheServerDoesNotHave checks on servers whose configuration takes commands away, or renames
+// them.
+func TestCheckNamesCommandsThatTheServerDoesNotHave(t *testing.T) {
+	t.Parallel()
+	for _, version := range redistest.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Version(version), redistest.Config("rename-command", "ZADD", ""),
+				redistest.Config("rename-command", "HSET", "hset_of_others"), redistest.Config("rename-command", "BLPOP", ""),
+				redistest.Config("rename-command", "SUBSCRIBE", ""))
+			c := connected(t, server.Client(t))
+			for command, object := range map[string]rueidisson.Checker{
+				"ZADD": queue.NewPriority[int](c, "p"), "HSET": rmap.New[string, int](c, "m"), "BLPOP": queue.New[int](c, "q"),
+				"SUBSCRIBE": topic.New[int](c, "t"),
+			} {
+				err := object.Check(t.Context())
+				require.ErrorIs(t, err, rueidisson.ErrNotPermitted, command)
+				assert.ErrorContains(t, err, "the server has no command "+command)
+				assert.Equal(t, 1, strings.Count(err.Error(), " "+command), "it is named once: %v", err)
+			}
+			require.NoError(t, c.Check(t.Context(), c.RateLimiter("l")), "which needs none of them")
+		})
+	}
+}
+
 // TestCheckFindsAKeyOfAnotherKind gives the names to something else.
 func TestCheckFindsAKeyOfAnotherKind(t *testing.T) {
 	t.Parallel()
@@ -926,6 +951,28 @@ func TestCheckTellsSettingsApart(t *testing.T) {
 
 		acked := connected(t, server.Client(t), rueidisson.WithReplicaAcks(1, time.Second))
 		assert.ErrorContains(t, acked.Check(t.Context()), "WithReplicaAcks wants 1")
+	})
+}
+
+// TestCheckFindsAServerThatTakesNoWrites checks on a replica, and on a master that has too few replicas.
+func TestCheckFindsAServerThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
+		raw := server.Client(t)
+		c := connected(t, raw)
+		redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "1")
+		err := c.Check(t.Context(), c.Lock("a"))
+		require.ErrorIs(t, err, rueidisson.ErrSettings)
+		assert.ErrorContains(t, err, "0 replicas are in step, and min-replicas-to-write is 1: nothing can be written")
+		redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "0")
+		require.NoError(t, c.Check(t.Context(), c.Lock("a")))
+
+		redistest.Do(t, raw, "REPLICAOF", "127.0.0.1", "1")
+		err = c.Check(t.Context(), c.Lock("a"))
+		require.ErrorIs(t, err, rueidisson.ErrSettings)
+		assert.ErrorContains(t, err, "the server is a replica of 127.0.0.1:1: use its master")
+		redistest.Do(t, raw, "REPLICAOF", "NO", "ONE")
+		require.NoError(t, c.Check(t.Context(), c.Lock("a")))
 	})
 }
 

@@ -65,8 +65,9 @@ func WithBatch(n int) ConsumeOption {
 // one included. So each is handled at least once, and a second time if a consumer dies,
 // takes too long, or its Ack is lost. [Group.Pending] tells how often one was delivered.
 // Entries that were read and not yielded when the loop is left are returned at once, do not
-// count as delivered, and other waiting consumers of the group are notified. An entry of several
-// megabytes that does not arrive in time is redelivered, with more time.
+// count as delivered, and other waiting consumers of the group are notified. The loop waits for that
+// for 250 ms at most, and for an answer 50 ms after the end of ctx; the rest continues without it.
+// An entry of several megabytes that does not arrive in time is redelivered, with more time.
 //
 //	billing := orders.Group("billing")
 //	for e, err := range billing.Consume(ctx, hostname) {
@@ -94,8 +95,8 @@ func WithBatch(n int) ConsumeOption {
 // connection for each server; see the package comment. One consumer of a group looks
 // for entries at a time, and the next when that one has some.
 //
-// Cost: a command for each batch; one and a share of one that blocks for a wait; one in half of the idle time; one for
-// what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error
+// Cost: a command for each batch; one and a share of one that blocks for a wait, and two more and a SUBSCRIBE for the first;
+// one in half of the idle time; one for what is given back, and one for each 200 of it. Errors: [ErrNoGroup]; [ErrDecode]; [ErrInvalidArgument]; ctx's error
 // and cause; [ErrClosed]; Redis' and the network's. Source: RStream.readGroup, autoClaim.
 func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
@@ -159,6 +160,7 @@ type consumption struct {
 	anew   bool             // what others have left is asked for from the middle, and then from the start
 	counts map[string]int64 // of entries in the batch that others had: how often they were delivered; nil: not asked for
 
+	away bool                 // an exchange went on by itself, and has all else of this
 	ear  *pubsub.Subscription // to what others give back
 	back atomic.Bool          // somebody has
 }
@@ -199,7 +201,11 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 		}
 		c.size = c.sized()
 		c.got = 0
-		if c.batch, err = c.some(ctx); err == nil {
+		var got []rueidis.XRangeSlice
+		if got, err = c.some(ctx); c.away {
+			return it, send.Unanswered(ctx, why)
+		}
+		if c.batch = got; err == nil {
 			c.got = len(c.batch)
 			c.silence, c.pauses = time.Time{}, 0
 		} else if !c.bears(ctx, err) && ctx.Err() == nil {
@@ -216,16 +222,56 @@ func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	if c.back.Swap(false) || c.looked && c.dues.Passed() {
 		c.claimed, c.anew, c.looked = time.Time{}, c.from != "0-0", false
 	}
-	for ctx.Err() == nil && time.Since(c.claimed) >= c.cfg.idle/2 {
-		if got, err := c.claim(); err != nil || len(got) > 0 {
-			return got, err
+	got, err := c.answered(ctx, func() ([]rueidis.XRangeSlice, error) {
+		for ctx.Err() == nil && time.Since(c.claimed) >= c.cfg.idle/2 {
+			if got, err := c.claim(); err != nil || len(got) > 0 {
+				return got, err
+			}
 		}
-	}
-	c.looked = true
-	if got, err := c.look(); err != nil || len(got) > 0 {
+		c.looked = true
+		return c.look()
+	})
+	if err != nil || len(got) > 0 {
 		return got, err
 	}
 	return c.wait(ctx)
+}
+
+// answered calls ask, which makes exchanges. When ctx ends, the one under way has a moment to be answered. After that ask goes
+// on by itself, and what it brings goes back: c is away, and nothing else of it is for the loop any more.
+func (c *consumption) answered(ctx context.Context, ask func() ([]rueidis.XRangeSlice, error)) (got []rueidis.XRangeSlice, err error) {
+	var over atomic.Bool // the first of the two that says so has c
+	done := make(chan struct{})
+	if !c.h.e.Spawn(func() {
+		defer close(done)
+		some, failed := ask()
+		if over.Swap(true) {
+			c.batch = some
+			c.end()
+			return
+		}
+		got, err = some, failed
+	}) {
+		return nil, ErrClosed
+	}
+	select {
+	case <-done:
+		return got, err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(send.Grace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return got, err
+	case <-grace.C:
+	}
+	if over.Swap(true) {
+		<-done
+		return got, err
+	}
+	c.away = true
+	return nil, core.ContextError(ctx)
 }
 
 // bears pauses after an error that may pass. It returns false after one that does not, or
@@ -252,7 +298,7 @@ func (c *consumption) bears(ctx context.Context, err error) bool {
 	return true
 }
 
-// look reads what nobody of the group has yet. Its answer is always waited for.
+// look reads what nobody of the group has yet.
 func (c *consumption) look() ([]rueidis.XRangeSlice, error) {
 	return c.ask(func(got send.Answer) ([]rueidis.XRangeSlice, error) {
 		all, err := got.AsXReadSlices()
@@ -293,8 +339,8 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 	return got, err
 }
 
-// ask waits for the answer, since what it brings is not given to anybody else for a
-// while. What did not arrive is claimed later, with more time.
+// ask makes an exchange to its end, also when the loop is over: what it brings is not given to
+// anybody else for a while. What did not arrive is claimed later, with more time.
 func (c *consumption) ask(as func(send.Answer) ([]rueidis.XRangeSlice, error), op send.Operation, on []string, args ...string) (got []rueidis.XRangeSlice, err error) {
 	c.read = time.Now()
 	during := c.h.e.During(func() {
@@ -325,7 +371,10 @@ const mostWait = 5 * time.Second
 // wait waits until there may be something. One consumer of a group waits; the others queue
 // after it.
 func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
-	c.listen(ctx)
+	if c.listen(ctx) {
+		c.claimed = time.Time{} // what went back before was told to nobody here
+		return nil, nil
+	}
 	d := c.h.posts.Get(c.post)
 	defer c.h.posts.Put(c.post, d)
 	since := c.h.e.Now().Mono
@@ -345,7 +394,12 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 		c.silence = borne
 		return nil, err
 	}
-	last, err := c.h.e.LastDelivered(context.Background(), c.post.key, c.post.group)
+	last, err := send.Reading(c.h.e.Sender, ctx, func() (string, error) {
+		return c.h.e.LastDelivered(context.Background(), c.post.key, c.post.group)
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
 	if err == nil && last == "" {
 		err = ErrNoGroup
 	}
@@ -366,7 +420,7 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 		c.h.poller.Leave(place)
 		return nil, nil
 	}
-	got, err := c.look() // what came before it stood in line
+	got, err := c.answered(ctx, c.look) // what came before it stood in line
 	if err != nil || len(got) > 0 {
 		c.h.poller.Leave(place)
 		return got, err

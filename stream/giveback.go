@@ -47,11 +47,11 @@ func (c *consumption) returned() pubsub.Channel {
 	return channel
 }
 
-// listen hears of what others of the group give back. What cannot be heard of now is
-// tried again at the next wait; until then it is found in half of the idle time.
-func (c *consumption) listen(ctx context.Context) {
+// listen hears of what others of the group give back, and reports whether it has only begun to. What cannot be heard of
+// now is tried again at the next wait; until then it is found in half of the idle time.
+func (c *consumption) listen(ctx context.Context) (begun bool) {
 	if c.ear != nil {
-		return
+		return false
 	}
 	ear, err := c.h.e.SubscribeTo(ctx, c.returned(), func(ev pubsub.Event) {
 		if ev.Kind == pubsub.Message && ev.Payload != c.post.group {
@@ -62,13 +62,40 @@ func (c *consumption) listen(ctx context.Context) {
 	})
 	if err != nil {
 		c.h.e.Logger.Debug("listening to what is given back", "name", c.post.key, "err", err)
-		return
+		return false
 	}
 	c.ear = ear
+	return true
 }
 
-// leave gives back what was not yielded, and listens no more.
+// longestLeave is how long a loop that is over waits for what it has not yielded to be given back. That goes on by itself then.
+const longestLeave = 250 * time.Millisecond
+
+// leave ends what the loop has, see end.
 func (c *consumption) leave() {
+	switch {
+	case c.away:
+		return
+	case len(c.batch) == 0:
+		c.end()
+		return
+	}
+	done := make(chan struct{})
+	if !c.h.e.Spawn(func() { defer close(done); c.end() }) {
+		c.batch = nil // the client is closed
+		c.end()
+		return
+	}
+	timer := time.NewTimer(longestLeave)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// end gives back what was not yielded, and listens no more.
+func (c *consumption) end() {
 	if c.ear != nil {
 		c.ear.Close()
 	}

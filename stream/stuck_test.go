@@ -125,7 +125,7 @@ func TestGroupMessagesAreCountedFarApart(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, c.batch, 2)
 		require.Equal(t, map[string]int64{first: 4, last: 4}, c.counts)
-		c.leave()
+		c.end()
 		require.Empty(t, c.counts, "of what was given back")
 	})
 }

@@ -14,11 +14,12 @@ import (
 
 // said has the answer of the server.
 type said struct {
-	knows  bool
-	who    string
-	types  []string
-	looks  []string
-	denied []int
+	knows   bool
+	who     string
+	types   []string
+	looks   []string
+	denied  []int
+	missing []int
 }
 
 // payload becomes the argument of the script.
@@ -85,6 +86,12 @@ func (p *plan) ask(ctx context.Context) error {
 	for i, look := range p.o.Looks {
 		if err := look.Judge(got.looks[i]); err != nil {
 			wrong = append(wrong, err)
+		}
+	}
+	for _, i := range got.missing {
+		if a := p.asks[i-1]; !newer[a.Command] {
+			wrong = append(wrong, fmt.Errorf("%w: the server has no command %s: its configuration renames it, or its version does not have it",
+				core.ErrNotPermitted, strings.ToUpper(p.name(a))))
 		}
 	}
 	if wrong = append(wrong, p.refused(ctx, got)...); len(wrong) == 0 {
@@ -182,7 +189,7 @@ func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, e
 
 func read(answer send.Answer) (got said, err error) {
 	parts, err := answer.ToArray()
-	if err != nil || len(parts) != 5 {
+	if err != nil || len(parts) != 6 {
 		return got, fmt.Errorf("check.lua answered %d parts: %w", len(parts), err)
 	}
 	knows, _ := parts[0].AsInt64()
@@ -194,9 +201,14 @@ func read(answer send.Answer) (got said, err error) {
 	if got.looks, err = parts[3].AsStrSlice(); err != nil {
 		return got, err
 	}
-	numbers, err := parts[4].AsIntSlice()
-	for _, n := range numbers {
-		got.denied = append(got.denied, int(n))
+	for i, into := range []*[]int{&got.denied, &got.missing} {
+		numbers, err := parts[4+i].AsIntSlice()
+		if err != nil {
+			return got, err
+		}
+		for _, n := range numbers {
+			*into = append(*into, int(n))
+		}
 	}
-	return got, err
+	return got, nil
 }

@@ -20,6 +20,9 @@ var optional = map[string]bool{
 	"script load": true,
 }
 
+// newer are commands that not every promised server has: objects that need them return errors.ErrUnsupported by themselves.
+var newer = map[string]bool{"hpersist": true, "hpexpire": true, "hpexpireat": true, "hpexpiretime": true, "hpttl": true}
+
 var containers = map[string]bool{
 	"xgroup": true, "xinfo": true, "pubsub": true, "cluster": true, "client": true, "script": true, "memory": true,
 }

@@ -111,7 +111,13 @@ func (o *Outage) GaveUp(s *Sender, err error) {
 // refusal that is no older than a sleep, and no failure since. After a failure the
 // error is that failure. Without an answer it stays context.DeadlineExceeded.
 func (o *Outage) Ended(s *Sender, err error) error {
-	if o == nil || !errors.Is(err, core.ErrWaitOver) {
+	switch {
+	case !errors.Is(err, core.ErrWaitOver):
+		return err
+	case o == nil:
+		if why := s.silent(0); why != nil {
+			return fmt.Errorf("%w: %w", ErrUnreached, why)
+		}
 		return err
 	}
 	now := s.Now().Mono
@@ -120,6 +126,8 @@ func (o *Outage) Ended(s *Sender, err error) error {
 	switch {
 	case o.times > 0 && now-o.failed <= s.stale():
 		return fmt.Errorf("%w: %w", ErrUnreached, o.why)
+	case s.silent(o.refused) != nil:
+		return fmt.Errorf("%w: %w", ErrUnreached, s.silent(o.refused))
 	case o.no && now-o.refused <= freshest:
 		return core.ErrNotAcquired
 	}
@@ -145,19 +153,25 @@ func Unanswered(ctx context.Context, why error) error {
 	return fmt.Errorf("%w: %w: %w", core.ContextError(ctx), ErrUnreached, why)
 }
 
-// Because adds to the error of a wait that its context has ended why the server was not reached, if the last exchange
-// has failed.
+// Because adds to the error of a wait that its context has ended why the server was not reached, if the last exchange, or
+// the last send to the server, has failed.
 func (o *Outage) Because(s *Sender, err error) error {
-	if o == nil || !o.failing.Load() || errors.Is(err, ErrUnreached) {
+	if errors.Is(err, ErrUnreached) {
 		return err
 	}
-	now := s.Now().Mono
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.times == 0 || now-o.failed > s.stale() {
+	why := s.silent(0)
+	if o != nil && o.failing.Load() {
+		now := s.Now().Mono
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.times > 0 && now-o.failed <= s.stale() {
+			why = o.why
+		}
+	}
+	if why == nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w: %w", err, ErrUnreached, o.why)
+	return fmt.Errorf("%w: %w: %w", err, ErrUnreached, why)
 }
 
 // Refusal returns the error of a try that does not wait and is refused in this process,

@@ -116,14 +116,10 @@ func (s *Sender) learnReplication(ctx context.Context, info string) {
 // there is none, or if it is not known. The error is that the server did not answer.
 func (s *Sender) alone(ctx context.Context, info string) (string, error) {
 	replicas, _ := replicasOf(info)
-	stops := false
-	for line := range strings.Lines(info) {
-		stops = stops || strings.HasPrefix(line, "min_slaves_good_slaves:") // there only if it is set
-	}
 	switch {
 	case replicas == 0:
 		return "", nil
-	case !stops:
+	case field(info, "min_slaves_good_slaves") == "": // there only if it is set
 		return "min-replicas-to-write=0", nil
 	}
 	config, err := s.Redis.Do(ctx, s.Redis.B().ConfigGet().Parameter("min-replicas-max-lag").Build()).AsStrMap()

@@ -23,6 +23,7 @@ type Sender struct {
 
 	cleanups  cleanupQueue
 	undone    undone
+	silence   silence
 	lanes     lanes
 	acks      chan struct{} // bounds WAIT, which costs a connection each
 	soon      atomic.Pointer[deadline]

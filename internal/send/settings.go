@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func (s *Sender) CheckSettings(ctx context.Context) error {
 }
 
 func (s *Sender) settings(ctx context.Context, q *Question) error {
-	policies, info, alone, err := map[string]string{}, "", "", error(nil)
+	policies, info, alone, unwritable, err := map[string]string{}, "", "", "", error(nil)
 	if s.Cluster() {
 		policies, err = s.askPolicies(ctx, q)
 	} else {
@@ -37,6 +38,9 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 		}
 		if err == nil && !s.RenewalAcks {
 			alone, err = s.alone(ctx, info)
+		}
+		if err == nil {
+			unwritable, err = s.unwritable(ctx, info)
 		}
 		if err == nil {
 			asked.Answered()
@@ -57,6 +61,9 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	if err != nil || s.Cluster() {
 		return errors.Join(append(all, err)...)
 	}
+	if unwritable != "" {
+		say("%s", unwritable)
+	}
 	if alone != "" {
 		say("%s: a master that is cut off from its replicas goes on renewing what is held: set min-replicas-to-write to 1, and "+
 			"min-replicas-max-lag below %v, or use WithReplicaAcks with Renewals", alone, s.WatchdogTimeout)
@@ -67,15 +74,41 @@ func (s *Sender) settings(ctx context.Context, q *Question) error {
 	return errors.Join(all...)
 }
 
-// replicasOf returns how many replicas INFO says that the master has.
-func replicasOf(info string) (n int, known bool) {
+// unwritable returns why the server of an answer to INFO refuses writes, "" if it takes them, or if it is not known. The
+// error is that the server did not answer.
+func (s *Sender) unwritable(ctx context.Context, info string) (string, error) {
+	if field(info, "role") == "slave" {
+		return fmt.Sprintf("the server is a replica of %s: use its master", net.JoinHostPort(field(info, "master_host"), field(info, "master_port"))), nil
+	}
+	text := field(info, "min_slaves_good_slaves") // there only if min-replicas-to-write and min-replicas-max-lag are set
+	if text == "" {
+		return "", nil
+	}
+	config, err := s.Redis.Do(ctx, s.Redis.B().ConfigGet().Parameter("min-replicas-to-write").Build()).AsStrMap()
+	if err != nil {
+		return "", unanswered(err)
+	}
+	good, _ := strconv.Atoi(text)
+	if wanted, _ := strconv.Atoi(config["min-replicas-to-write"]); good < wanted {
+		return fmt.Sprintf("%d replicas are in step, and min-replicas-to-write is %d: nothing can be written", good, wanted), nil
+	}
+	return "", nil
+}
+
+// field returns a field of an answer to INFO, "" if it is not there.
+func field(info, name string) string {
 	for line := range strings.Lines(info) {
-		if text, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(text))
-			return n, err == nil
+		if text, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(text)
 		}
 	}
-	return 0, false
+	return ""
+}
+
+// replicasOf returns how many replicas INFO says that the master has.
+func replicasOf(info string) (n int, known bool) {
+	n, err := strconv.Atoi(field(info, "connected_slaves"))
+	return n, err == nil
 }
 
 // evicts reports whether a policy evicts keys with a time to live.

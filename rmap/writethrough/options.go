@@ -54,7 +54,9 @@ func WithWriteDelay(d time.Duration) Option {
 
 // WithWriteTimeout sets how long one call of the writer may take. The default is 30 s. The
 // context of the call ends then. In write-behind mode the call counts as refused, and other
-// processes have their turn; this handle does not call the writer again before it returns.
+// processes have their turn; this handle does not call the writer again before it returns. In
+// write-through mode the operation waits for a call that ignores the end of its context, and keeps
+// the lock of the entry, so that no older change is written after a newer one.
 // Operations return [ErrInvalidArgument] if d is below a millisecond or above a day.
 func WithWriteTimeout(d time.Duration) Option {
 	return option(func(c *config) error {

@@ -7,7 +7,8 @@
 --
 -- Returns  array  {1 if the server can say what the user may do, else 0; a command that names the user, or empty;
 --                 the type of each key; the answer to each look, as text, or empty; then by turns the number of an ask
---                 that the user may not make, from 1, and the index of the key, or 0}
+--                 that the user may not make, from 1, and the index of the key, or 0; the numbers of the asks whose
+--                 command the server does not have}
 -- Replay   safe: it only reads
 local plan = cjson.decode(ARGV[1])
 local may = redis.acl_check_cmd
@@ -28,7 +29,8 @@ for _, ask in ipairs(plan.asks) do
 	as_bytes(ask.words)
 end
 
--- allowed is nil if the server does not know the command. Some servers want as many words as the command takes.
+-- allowed is nil if the server does not say, and true as second result if it does not have the command. Some servers want
+-- as many words as the command takes.
 local function allowed(words)
 	for _ = 1, 8 do
 		local fine, said = pcall(may, unpack(words))
@@ -37,7 +39,7 @@ local function allowed(words)
 		end
 		local why = type(said) == 'table' and said.err or tostring(said)
 		if not string.find(why, 'Wrong number') then
-			return nil
+			return nil, string.find(why, 'Invalid command') ~= nil
 		end
 		words[#words + 1] = '1'
 	end
@@ -69,7 +71,7 @@ for i, words in ipairs(plan.looks) do
 	seen[i] = (type(got) == 'string' or type(got) == 'number') and tostring(got) or ''
 end
 
-local denied, who = {}, ''
+local denied, missing, who = {}, {}, ''
 if may then
 	for i, ask in ipairs(plan.asks) do
 		local on = #ask.on > 0 and ask.on or {0}
@@ -78,9 +80,13 @@ if may then
 			for _, word in ipairs(ask.words) do
 				words[#words + 1] = word or plan.keys[k]
 			end
-			if allowed(words) == false then
+			local said, unknown = allowed(words)
+			if said == false then
 				denied[#denied + 1] = i
 				denied[#denied + 1] = k
+			elseif unknown then
+				missing[#missing + 1] = i
+				break
 			end
 		end
 	end
@@ -88,4 +94,4 @@ if may then
 		who = allowed({'acl', 'whoami'}) and 'whoami' or allowed({'client', 'info'}) and 'info' or ''
 	end
 end
-return {may and 1 or 0, who, types, seen, denied}
+return {may and 1 or 0, who, types, seen, denied, missing}

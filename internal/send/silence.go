@@ -1,0 +1,48 @@
+package send
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// silence is whether the last send was answered. A wait whose context ends while its first exchange is under way has no failure
+// of its own, and says by this that the server is away. It is kept where there is one master: of a cluster's nodes one
+// may be silent, and the others not. The zero value is ready for use.
+type silence struct {
+	broken atomic.Bool // whether a send has failed since the last answer
+
+	mu  sync.Mutex
+	at  time.Duration // of the last failure
+	why error
+}
+
+// failed notes a send that has not reached the server, or was not answered.
+func (q *silence) failed(now time.Duration, why error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.at, q.why = now, why
+	q.broken.Store(true)
+}
+
+// answered notes that the server has answered a send.
+func (q *silence) answered() {
+	if q.broken.Load() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.broken.Store(false)
+	}
+}
+
+// silent returns why the last send has failed, if that was after since, and not long ago; nil if it was answered.
+func (s *Sender) silent(since time.Duration) error {
+	if s.Cluster() || !s.silence.broken.Load() {
+		return nil
+	}
+	s.silence.mu.Lock()
+	defer s.silence.mu.Unlock()
+	if at := s.silence.at; at < since || s.Now().Mono-at > 2*s.SendTimeout() {
+		return nil
+	}
+	return s.silence.why
+}
