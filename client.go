@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/connecting"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -63,7 +64,7 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 		if client != nil {
 			client.Close()
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withCause(err, option))
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), connecting.WithCause(err, option))
 	}
 	return open(client, cfg, option)
 }
@@ -96,7 +97,7 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 	}
 	if cfg.Owned {
 		client.Close()
-		err = fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withCause(err, option))
+		err = fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), connecting.WithCause(err, option))
 	}
 	return nil, err
 }
@@ -108,7 +109,7 @@ func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (
 // and the password of the URL. Each server that the Sentinels name shows a certificate for its own
 // address.
 func Open(redisURL string, opts ...Option) (*Client, error) {
-	option, err := rueidis.ParseURL(withScheme(redisURL))
+	option, err := rueidis.ParseURL(connecting.WithScheme(redisURL))
 	if err != nil {
 		return nil, fmt.Errorf("%w: url: %w", ErrInvalidArgument, withoutURL(redisURL, err))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,23 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// TestPasswordFileMayBeAPipe, whose text is there once, also for a command that connects several times.
+func TestPasswordFileMayBeAPipe(t *testing.T) {
+	t.Parallel()
+	addr := guarded(t)
+	for _, command := range []string{"sem ls", "inspect x", "lock x --export-password -- true"} {
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		_, err = write.WriteString("s3cret\n")
+		require.NoError(t, err)
+		require.NoError(t, write.Close())
+		args := append([]string{"--password-file", fmt.Sprintf("/dev/fd/%d", read.Fd())}, strings.Fields(command)...)
+		got := runHere(t, []string{envRedis + "=redis://ann@" + addr}, args...)
+		assert.Zero(t, got.code, "%s: %s", command, got.errors)
+		require.NoError(t, read.Close())
+	}
+}
+
 // TestCMDGetsNoPassword: unless --export-password says so, whatever the tool has it from.
 func TestCMDGetsNoPassword(t *testing.T) {
 	t.Parallel()
@@ -111,6 +129,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, cert, key := redistest.TLSFiles(t)
 	strict, lax := redistest.Start(t, redistest.TLS()).Addr(), redistest.Start(t, redistest.TLSForAll()).Addr()
+	plain := redistest.Shared(t).Addr()
 	other, _, _ := redistest.TLSFiles(t)
 	require.NoError(t, os.WriteFile(other, []byte("none"), 0o600))
 	own := []string{envCACert + "=" + ca, envCert + "=" + cert, envKey + "=" + key}
@@ -131,6 +150,8 @@ func TestTLS(t *testing.T) {
 		"no PEM":                        {url: "rediss://" + strict, args: "--cacert " + other, code: exit.Usage, says: "no certificate in PEM"},
 		"no file":                       {url: "rediss://" + strict, args: "--cacert " + ca + ".none", code: exit.Usage, says: "--cacert"},
 		"no pair":                       {url: "rediss://" + strict, args: "--cert " + ca + " --key " + key, code: exit.Usage, says: "--cert and --key"},
+		"TLS on a plain port":           {url: "rediss://" + plain, code: exit.Unavailable, says: "without TLS"},
+		"plain on a port of TLS":        {url: "redis://" + strict, code: exit.Unavailable, says: "use rediss://"},
 		"not for a plain URL":           {url: "redis://" + strict, args: "--insecure", code: exit.Usage, says: "rediss://"},
 	} {
 		t.Run(name, func(t *testing.T) {

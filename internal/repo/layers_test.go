@@ -85,6 +85,7 @@ var layers = map[string]layer{
 	"internal/breaker":               base,
 	"internal/bucket":                base,
 	"internal/check":                 shared,
+	"internal/connecting":            base,
 	"internal/core":                  core,
 	"internal/send":                  sending,
 	"internal/lease":                 lease,

@@ -42,6 +42,9 @@ func (m *mapCall) shardsOf(ctx context.Context, name string) (int, error) {
 
 // removeWhole removes a map. Flags that say its kind have to be right.
 func (m *mapCall) removeWhole(ctx context.Context, name string) error {
+	if m.cache && m.native || m.sharded && (m.cache || m.native) {
+		return exit.Usagef("--cache, --native and --sharded exclude each other")
+	}
 	seen, err := inspect.FindObject(ctx, m.Tool, mapObjects, name)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (c *queueCall) removeWholeCommand() *cobra.Command {
 // queueHandle returns what removes a queue, with what waits for it before the elements that were moved.
 func (c *queueCall) queueHandle(client *rueidisson.Client, name string, seen inspect.Seen) tool.Removable {
 	q := &queueParts{name: name}
-	if seen.Kind == inspect.KindDelayed {
+	if seen.Kind != inspect.KindPriority || c.delayed { // what waits for a bounded queue or a ring buffer shows as one of those
 		q.all = append(q.all, queue.NewDelayed[string](client, name), queue.NewDelayed[string](client, name, queue.WithRedissonFormat()))
 	}
 	switch {

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/cli/exit"
+	"github.com/rueidisson/rueidisson/internal/connecting"
 )
 
 // Environment variables that say how the server is reached.
@@ -40,6 +42,8 @@ type Server struct {
 	cacert       string
 	cert, key    string
 	insecure     bool
+	ofFile       func() (string, error) // the password of --password-file, read once
+	parsed       func() (rueidis.ClientOption, error)
 
 	Flags *pflag.FlagSet
 }
@@ -63,7 +67,8 @@ func (s *Server) FileFlags() []fileFlag {
 // AddFlags adds the flags that say how the server is reached. Defaults are of the environment, and no help text shows
 // them: one may be a password.
 func (s *Server) AddFlags(f *pflag.FlagSet, env []string) {
-	s.Flags = f
+	s.Flags, s.ofFile = f, sync.OnceValues(s.readPassword)
+	s.parsed = sync.OnceValues(s.parse)
 	s.password = lookup(env, EnvPassword)
 	if s.url = lookup(env, EnvRedis); s.url == "" {
 		s.url = defaultURL
@@ -112,14 +117,28 @@ func (s *Server) Dial() (rueidis.Client, error) {
 	option.DisableCache = true
 	client, err := rueidis.NewClient(option)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), connecting.WithCause(err, option))
 	}
 	return client, nil
 }
 
-// Option returns the options of a client.
-func (s *Server) Option() (option rueidis.ClientOption, err error) {
-	if option, err = rueidis.ParseURL(withScheme(s.url)); err != nil {
+// Option returns the options of a client. Files are read once: a pipe has its text once.
+func (s *Server) Option() (rueidis.ClientOption, error) {
+	parse := s.parse
+	if s.parsed != nil {
+		parse = s.parsed
+	}
+	option, err := parse()
+	option.InitAddress, option.TLSConfig = slices.Clone(option.InitAddress), option.TLSConfig.Clone()
+	if option.Sentinel.TLSConfig != nil {
+		option.Sentinel.TLSConfig = option.TLSConfig
+	}
+	return option, err
+}
+
+// parse reads the URL and the files that the flags name.
+func (s *Server) parse() (option rueidis.ClientOption, err error) {
+	if option, err = rueidis.ParseURL(connecting.WithScheme(s.url)); err != nil {
 		var parse *url.Error
 		switch {
 		case strings.Contains(s.url, "@"): // what cannot be parsed may be a part of the password
@@ -142,14 +161,6 @@ func (s *Server) Option() (option rueidis.ClientOption, err error) {
 	return option, nil
 }
 
-// withScheme returns the URL of an address that may be a host and a port alone.
-func withScheme(address string) string {
-	if strings.Contains(address, "://") {
-		return address
-	}
-	return "redis://" + address
-}
-
 // passwordOr returns the password of --password-file, else that of the URL, else that of the environment.
 func (s *Server) passwordOr(ofURL string) (string, error) {
 	switch {
@@ -161,6 +172,11 @@ func (s *Server) passwordOr(ofURL string) (string, error) {
 	case s.passwordFile == "":
 		return "", nil
 	}
+	return s.ofFile()
+}
+
+// readPassword reads the password from its file.
+func (s *Server) readPassword() (string, error) {
 	text, err := os.ReadFile(s.passwordFile)
 	if err != nil {
 		return "", exit.Usagef("--password-file: %w", err)
@@ -223,7 +239,7 @@ func (s *Server) EnvOfCMD(env []string, export bool, own ...string) ([]string, e
 	address, password := splitPassword(s.url)
 	env = append(env, EnvRedis+"="+address)
 	for _, flag := range flags {
-		if *flag.value != "" {
+		if *flag.value != "" && !isPipe(*flag.value) {
 			env = append(env, flag.env+"="+*flag.value)
 		}
 	}
@@ -243,9 +259,15 @@ func (s *Server) EnvOfCMD(env []string, export bool, own ...string) ([]string, e
 	return append(env, EnvPassword+"="+password), nil
 }
 
+// isPipe reports whether a file cannot be read again by CMD.
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return strings.HasPrefix(path, "/dev/fd/") || err == nil && !info.Mode().IsRegular()
+}
+
 // splitPassword returns a URL without its password, and the password.
 func splitPassword(address string) (without, password string) {
-	u, err := url.Parse(withScheme(address))
+	u, err := url.Parse(connecting.WithScheme(address))
 	if err != nil || u.User == nil {
 		return address, ""
 	}

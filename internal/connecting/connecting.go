@@ -1,4 +1,5 @@
-package rueidisson
+// Package connecting says why a connection was not made, in words that help.
+package connecting
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// withCause adds to the error of a connection what the program has probably mistaken.
-func withCause(err error, option rueidis.ClientOption) error {
+// WithCause adds to the error of a connection what the program has probably mistaken.
+func WithCause(err error, option rueidis.ClientOption) error {
 	err = withExpired(err, option)
 	if cause := likelyCause(err, option); cause != "" {
 		return fmt.Errorf("%w (%s)", err, cause)
@@ -61,8 +62,8 @@ func wrongDatabase(reply string, option rueidis.ClientOption) string {
 	return ""
 }
 
-// withScheme returns a URL of an address that has none.
-func withScheme(address string) string {
+// WithScheme returns a URL of an address that has none.
+func WithScheme(address string) string {
 	if address == "" || strings.Contains(address, "://") {
 		return address
 	}

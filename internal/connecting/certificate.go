@@ -1,4 +1,4 @@
-package rueidisson
+package connecting
 
 import (
 	"crypto/tls"
