@@ -187,7 +187,14 @@ func (c *consumption) sized() int64 {
 // next returns the next entry.
 func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err error) {
 	if len(c.batch) > 0 && time.Since(c.read) > c.cfg.idle/2 {
-		c.giveBack()
+		_, err = c.answered(ctx, func() ([]rueidis.XRangeSlice, error) { c.giveBack(); return nil, nil })
+		switch {
+		case c.away:
+			return it, send.Unanswered(ctx, nil)
+		case err != nil: // the client is closed
+			c.batch = nil
+			return it, err
+		}
 	}
 	for why := error(nil); ; why = err {
 		switch {
@@ -227,6 +234,9 @@ func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 			if got, err := c.claim(); err != nil || len(got) > 0 {
 				return got, err
 			}
+		}
+		if ctx.Err() != nil {
+			return nil, core.ContextError(ctx) // what a look brings would only go back
 		}
 		c.looked = true
 		return c.look()

@@ -206,6 +206,7 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Pl
 	defer tips.Leave(s.Key)
 	place := s.h.poller.Join(tips.Kind, s.Key)
 	some, err := s.window(ctx, p.Expect(xrange), from, "+", p.N) // what came before it stood in line
+	why := error(nil)                                            // of the last look
 	for err == nil && len(some) == 0 {
 		waiting, cancel := context.WithTimeout(ctx, s.h.e.WatchdogTimeout)
 		select {
@@ -221,7 +222,9 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Pl
 		}
 		// An outage ends the wait when the poller gives up.
 		if some, err = s.window(ctx, p.Expect(xrange), from, "+", p.N); err != nil && ctx.Err() == nil && blocked.Passes(err) {
-			err = nil
+			why, err = err, nil
+		} else {
+			why = nil
 		}
 	}
 	got, _ := s.h.poller.Leave(place)
@@ -231,7 +234,7 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p paging.Pl
 	case got.Err != nil:
 		return nil, got.Err
 	case ctx.Err() != nil:
-		return nil, core.ContextError(ctx)
+		return nil, send.Unanswered(ctx, why)
 	case s.h.e.Open() != nil:
 		return nil, ErrClosed
 	}

@@ -18,7 +18,7 @@ const mostReturned = 200
 
 // giveBack lets others have what was read and not yielded, at once, as if it had not
 // been delivered. Each call is sent once, and the first that is not answered is the
-// last: they have it later if it does not get through.
+// last: they have it later if it does not get through. Its callers run on goroutines that Close waits for.
 func (c *consumption) giveBack() {
 	left := c.batch
 	c.batch, c.claimed = nil, time.Time{}
@@ -28,14 +28,12 @@ func (c *consumption) giveBack() {
 	if len(left) == 0 || time.Since(c.read) > c.cfg.idle*9/10 {
 		return // others may have it already
 	}
-	c.h.e.During(func() {
-		for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
-			args := append([]string{c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
-			if _, err := c.h.e.Run(context.Background(), returnScript, []string{c.post.key}, args); err != nil {
-				return
-			}
+	for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
+		args := append([]string{c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
+		if _, err := c.h.e.Run(context.Background(), returnScript, []string{c.post.key}, args); err != nil {
+			return
 		}
-	})
+	}
 }
 
 // returned returns the channel on which groups of the stream tell of what was given back.

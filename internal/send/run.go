@@ -172,7 +172,7 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 			err = res.Error()
 		}
 		if err == nil || rueidis.IsRedisNil(err) {
-			s.silence.answered()
+			s.silence.answered(started.Mono)
 			s.ran(ctx, op, began, sends, nil)
 			msg, _ := res.ToMessage()
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
@@ -180,9 +180,9 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 		what := classify(err)
 		switch _, replied := rueidis.IsRedisErr(err); {
 		case replied:
-			s.silence.answered()
-		case what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) && ctx.Err() == nil:
-			s.silence.failed(s.Now().Mono, err)
+			s.silence.answered(started.Mono)
+		case what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) && !errors.Is(err, errUnmet) && ctx.Err() == nil:
+			s.silence.failed(started.Mono, s.Now().Mono, err)
 		}
 		if t.tell != nil && what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) {
 			t.tell(err)

@@ -10,23 +10,32 @@ import (
 // of its own, and says by this that the server is away. It is kept where there is one master: of a cluster's nodes one
 // may be silent, and the others not. The zero value is ready for use.
 type silence struct {
-	broken atomic.Bool // whether a send has failed since the last answer
+	broken atomic.Bool  // whether a send has failed since the last answer
+	heard  atomic.Int64 // when the latest send began that was answered, as a time.Duration
 
 	mu  sync.Mutex
 	at  time.Duration // of the last failure
 	why error
 }
 
-// failed notes a send that has not reached the server, or was not answered.
-func (q *silence) failed(now time.Duration, why error) {
+// failed notes a send that has not reached the server, or was not answered. If a later one was answered, the server is there,
+// and one connection has failed.
+func (q *silence) failed(started, now time.Duration, why error) {
+	if time.Duration(q.heard.Load()) > started {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.at, q.why = now, why
 	q.broken.Store(true)
 }
 
-// answered notes that the server has answered a send.
-func (q *silence) answered() {
+// answered notes that the server has answered a send that began then. A millisecond is exact enough, and keeps calls from
+// writing to one word all the time.
+func (q *silence) answered(started time.Duration) {
+	if started-time.Duration(q.heard.Load()) > time.Millisecond {
+		q.heard.Store(int64(started))
+	}
 	if q.broken.Load() {
 		q.mu.Lock()
 		defer q.mu.Unlock()

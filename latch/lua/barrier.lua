@@ -10,7 +10,7 @@ local function barrier()
 	if got.err then
 		local kind = redis.call('type', KEYS[1])
 		return nil, nil, redis.error_reply('WRONGTYPE the key holds a ' .. (kind.ok or kind) .. ', not a barrier')
-	elseif not got[2] and redis.call('exists', KEYS[1]) == 1 then
+	elseif not (got[1] and got[2]) and redis.call('exists', KEYS[1]) == 1 then
 		return nil, nil, redis.error_reply('WRONGTYPE the key holds a hash of something else, not a barrier')
 	end
 	return tonumber(got[1] or nil), got[2] or nil

@@ -9,7 +9,8 @@
 -- ARGV[3]  publish or spublish
 -- ARGV[4]  the generation
 --
--- Returns  integer  0 there is no barrier; 1 it was deleted; 2 the generation opened, and 3 it broke: there is another one
+-- Returns  integer  0 there is no barrier; 1 it was deleted; 2 the generation is over, and the barrier was not deleted; 3 there
+--                   is another generation, of this barrier or of a new one
 -- Replay   safe: the generation that follows has another number
 local _, gen, wrong = barrier()
 if wrong then
@@ -17,7 +18,8 @@ if wrong then
 elseif not gen then
 	return 0
 elseif gen ~= ARGV[4] then
-	return state(ARGV[4], gen) == 1 and 2 or 3
+	-- The first generation of a new barrier has the number of its time, so the one that follows is of the same barrier.
+	return (state(ARGV[4], gen) == 1 or gen == whole(ARGV[4] + 1)) and 2 or 3
 end
 redis.call('del', KEYS[1], KEYS[2])
 -- pcall: an ACL that denies the channel must not keep the barrier from its end.
