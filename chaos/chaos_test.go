@@ -113,7 +113,9 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 		if *pagePath != "" && *only == "" { // else most cells would be empty
 			require.NoError(t, shown.write(*pagePath, time.Since(began), seed))
 		}
-		require.Empty(t, shown.without(), "nothing could have shown")
+		if *only == "" {
+			require.Empty(t, shown.without(), "nothing could have shown")
+		}
 		return
 	}
 	for lane := range lanes {
@@ -134,10 +136,14 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	t.Helper()
 	chances := 0
-	for tries := 0; chances == 0; tries++ {
+	for tries := 0; chances == 0; {
 		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
+		tries++
 		for _, n := range aimed(o, rnd) {
-			chances += a.judged(t, o, n, short, rnd.Uint64()).chances
+			v := a.judged(t, o, n, short, rnd.Uint64())
+			if chances += v.chances; v.unjudged > 0 {
+				tries = 0
+			}
 		}
 	}
 }
@@ -161,7 +167,9 @@ func aimed(o object, rnd *rand.Rand) (some []nemesis) {
 // storm runs all objects under all nemeses, in any order, until the time is over.
 func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); {
+	end := time.Now().Add(d)
+	a.each(t, rnd, end)
+	for time.Now().Before(end) {
 		for _, i := range rnd.Perm(len(objects) * len(nemeses)) {
 			o, n := objects[i%len(objects)], nemeses[i/len(objects)]
 			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) {
@@ -175,6 +183,23 @@ func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 	}
 }
 
+// each runs rounds until each object had a chance under each group of nemeses, or the time is over. The lanes share the work.
+func (a *arena) each(t *testing.T, rnd *rand.Rand, end time.Time) {
+	t.Helper()
+	for _, i := range rnd.Perm(len(objects) * len(groups)) {
+		o, g := objects[i%len(objects)], groups[i/len(objects)]
+		var of []nemesis
+		for _, n := range nemeses {
+			if n.group == g && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
+				of = append(of, n)
+			}
+		}
+		for len(of) > 0 && chosen(o.name, objectNames) && shown.chances(o, g) == 0 && time.Now().Before(end) {
+			a.judged(t, o, of[rnd.IntN(len(of))], 3*time.Second, rnd.Uint64())
+		}
+	}
+}
+
 // judged runs a round, and fails the test if an oracle found something.
 func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed uint64) verdict {
 	t.Helper()
@@ -184,6 +209,11 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	for _, found := range v.violations {
 		t.Errorf("%s under %s: %s", o.name, n.name, found)
 	}
+	if v.holds+v.done == 0 && v.still > d/4 {
+		t.Logf("%s under %s is not judged: a process stood still for %v", o.name, n.name, v.still)
+		v.unjudged++
+		return v
+	}
 	require.Positive(t, v.holds+v.done, "%s under %s: nothing was done", o.name, n.name)
 	return v
 }
@@ -192,18 +222,19 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 type seed struct {
 	name, old, new  string
 	object, nemesis string
+	says            string // what the oracle says that has to find it
 }
 
 var seeds = []seed{
-	{"a release deletes the hash, whichever owner holds it", "redis.call('hdel', KEYS[1], ARGV[1]) == 0", "redis.call('del', KEYS[1]) == 0", "lock", "late-requests"},
+	{"a release deletes the hash, whichever owner holds it", "redis.call('hdel', KEYS[1], ARGV[1]) == 0", "redis.call('del', KEYS[1]) == 0", "lock", "late-requests", "two or more trust"},
 	{"a token does not rise", "local last = math.max(was, time[1] * 1000000 + time[2] - 1, tonumber(seen) or 0) + n",
-		"local last = tonumber(n)", "fenced", "killed"},
-	{"a guard accepts smaller tokens", "if less(ARGV[2], highest) or", "if false and", "fenced", "stopped"},
+		"local last = tonumber(n)", "fenced", "killed", "a token does not rise"},
+	{"a guard accepts smaller tokens", "if less(ARGV[2], highest) or", "if false and", "fenced", "stopped", "order of tokens"},
 	{"a Compute writes whatever is there", "if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there or ARGV[3] == '2' then", "if ARGV[3] == '2' then",
-		"compute", "cut"},
-	{"a grant takes half a token", "q = q + k * cost", "q = q + k * cost / 2", "limiter", "cut"},
-	{"a give that is sent again gives again", "if known then\n\treturn known < 0 and {-1} or {0, known}", "if false then\n\treturn {-1}", "semaphore", "lost-replies"},
-	{"a release of a permit counts each time", "elseif held == 0 then\n\treturn -1", "elseif held == 2 then\n\treturn -1", "permits", "lost-replies"},
+		"compute", "cut", "two functions"},
+	{"a grant takes half a token", "q = q + k * cost", "q = q + k * cost / 2", "limiter", "cut", "grants in"},
+	{"a give that is sent again gives again", "if known then\n\treturn known < 0 and {-1} or {0, known}", "if false then\n\treturn {-1}", "semaphore", "lost-replies", "permits are free"},
+	{"a release of a permit counts each time", "elseif held == 0 then\n\treturn -1", "elseif held == 2 then\n\treturn -1", "permits", "lost-replies", "permits are free"},
 }
 
 // TestSeedsAreFound: the oracles find each seed within 20 s of its nemesis.
@@ -240,7 +271,7 @@ func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand) {
 	for found := false; !found; {
 		require.NoError(t, ctx.Err(), "no oracle has found it: %s", s.name)
 		v := a.round(objects[indexOf(s.object)], n, short, rnd.Uint64())
-		if found = len(v.violations) > 0; found {
+		if found = slices.ContainsFunc(v.violations, func(x string) bool { return strings.Contains(x, s.says) }); found {
 			shown.found(s.name, time.Since(began))
 			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, v.violations[0])
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rmap/nearcache"
 )
 
 const (
@@ -98,10 +99,11 @@ func use(p *redistest.Parent, proc int) error {
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			return err
 		}
+		stop := redistest.Metronome()
 		if err := follow(c, store, proc, o, log.to); err != nil {
 			return err
 		}
-		p.Say("done")
+		p.Say("done %v", stop())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -137,6 +139,11 @@ func follow(c, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[
 		})
 	}
 	all.Wait()
+	nears.Range(func(name, of any) bool {
+		of.(func() *nearcache.Cache[string, int64])().Close()
+		nears.Delete(name)
+		return true
+	})
 	return nil
 }
 

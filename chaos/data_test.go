@@ -76,6 +76,7 @@ func operations(events []event, name, op string) (all []event) {
 		}
 	}
 	for _, e := range open {
+		e.Began = e.At
 		all = append(all, e)
 	}
 	return all
@@ -146,8 +147,8 @@ func drained(ctx context.Context, drain func(context.Context) ([]int64, error), 
 		more, err := drain(ctx)
 		left = append(left, more...)
 		found, chances = takers(left, offers, polls)
-		if err != nil {
-			found = append(found, "drain: "+err.Error())
+		if err != nil { // elements may have been lost with the answer
+			return nil, chances
 		}
 		if len(found) == 0 || !sleep(ctx, 50*time.Millisecond) {
 			return found, chances
@@ -163,7 +164,8 @@ const loggedWithin = 5 * time.Second
 func doubtful(polls, events []event) {
 	for i, p := range polls {
 		if p.Outcome == not && strings.Contains(p.Error, "context ") && slices.ContainsFunc(events, func(e event) bool {
-			return e.Kind == warns && e.Proc == p.Proc && e.At >= p.Began && e.At <= p.At+int64(loggedWithin)
+			told := e.Kind == warns && e.Proc == p.Proc || e.Kind == breaks && e.Value == int64(p.Proc) // killed, with what it would put back
+			return told && e.At >= p.Began && e.At <= p.At+int64(loggedWithin)
 		}) {
 			polls[i].Outcome = unknown
 		}
@@ -248,7 +250,13 @@ func addOrReceive(ctx context.Context, w *worker, round context.Context, name st
 	w.holds++
 	h := held{names: []string{message(name, m.ID)}, token: m.Delivery, err: m.Err}
 	w.keep(round, h, watchdog)
-	_ = w.operation(name, "ack", m.Value, func() (int64, error) { return 0, m.Ack(context.Background()) })
+	_ = w.operation(name, "ack", m.Value, func() (int64, error) {
+		err := m.Ack(context.Background())
+		if errors.Is(err, reliable.ErrLost) { // an earlier send of the same Ack may have done it
+			err = errors.Join(err, rueidisson.ErrOutcomeUnknown)
+		}
+		return 0, err
+	})
 }
 
 // handled checks that every message that was added is acknowledged, here or by a process, and never twice.
@@ -327,7 +335,7 @@ func limited(_ context.Context, _ *rueidisson.Client, name string, events []even
 	}
 	slices.SortFunc(grants, func(a, b event) int { return cmp.Compare(a.At, b.At) })
 	for _, first := range grants {
-		n := 0
+		n, near := 0, false
 		for _, g := range grants {
 			if g.Began < first.Began {
 				continue
@@ -337,8 +345,11 @@ func limited(_ context.Context, _ *rueidisson.Client, name string, events []even
 			if most := burst + int(rate*window.Seconds()) + 1; n > most {
 				return []string{fmt.Sprintf("%d grants in %v, at most %d may be", n, window, most)}, len(grants)
 			} else if n >= most*9/10 {
-				chances++
+				near = true
 			}
+		}
+		if near {
+			chances++
 		}
 	}
 	return nil, chances
@@ -350,7 +361,7 @@ func datum(name string, do func(ctx context.Context, w *worker, round context.Co
 ) object {
 	return object{name: name, do: do, judge: func(ctx context.Context, c *rueidisson.Client, name string, events []event) ([]string, int) {
 		return judge(ctx, c, name, slices.DeleteFunc(slices.Clone(events), func(e event) bool {
-			return e.Name != name && !strings.HasPrefix(e.Name, name+" #")
+			return e.Name != "" && e.Name != name && !strings.HasPrefix(e.Name, name+" #")
 		}))
 	}}
 }

@@ -62,17 +62,19 @@ func notStale(_ context.Context, _ *rueidisson.Client, name string, events []eve
 				found = append(found, fmt.Sprintf("a goroutine of process %d reads %d after %d", g.Proc, g.Value, was.Value))
 			}
 			last[reader] = g
+			older := false
 			for _, p := range puts {
 				if p.Outcome != done || p.Value <= g.Value {
 					continue
 				}
-				if p.At < g.Began {
-					chances++
-				}
+				older = older || p.At < g.Began
 				if p.At < g.Began-int64(silence+silence/10) {
 					found = append(found, fmt.Sprintf("process %d reads %d, %v after %d was written", g.Proc, g.Value, time.Duration(g.Began-p.At), p.Value))
 					break
 				}
+			}
+			if older {
+				chances++
 			}
 		}
 	}

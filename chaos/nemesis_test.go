@@ -65,8 +65,12 @@ func often(least, most time.Duration, do func(ctx context.Context, f *field) boo
 	}
 }
 
+// do sends a command, again if its answer does not come: what a nemesis has set has to be taken back.
 func (f *field) do(words ...string) {
-	f.raw.Do(context.Background(), f.raw.B().Arbitrary(words...).Build())
+	ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
+	defer cancel()
+	for f.raw.Do(ctx, f.raw.B().Arbitrary(words...).Build()).Error() != nil && sleep(ctx, 10*time.Millisecond) {
+	}
 }
 
 var nemeses = []nemesis{
@@ -142,7 +146,7 @@ var nemeses = []nemesis{
 	{name: "killed", group: "clients", holdOn: true, breaks: func(ctx context.Context, f *field) {
 		for _, i := range f.rnd.Perm(len(f.users))[:2] {
 			if sleep(ctx, f.between(100*time.Millisecond, 600*time.Millisecond)) {
-				f.record.put(event{Kind: breaks, Outcome: "killed process"})
+				f.record.put(event{Kind: breaks, Outcome: "killed process", Value: int64(i + 1)})
 				f.kill(i)
 			}
 		}

@@ -29,6 +29,7 @@ type terms struct {
 	rnd   *rand.Rand
 	names []string      // of the round
 	lease time.Duration // 0: the client renews the hold
+	alone bool          // the hold excludes all others of the name
 }
 
 func (t terms) name() string { return t.names[t.rnd.IntN(len(t.names))] }
@@ -70,7 +71,7 @@ var objects = []object{
 		return c.FairLock(t.name()), false
 	})},
 	{name: "read-write", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
-		if t.rnd.IntN(3) > 0 {
+		if !t.alone && t.rnd.IntN(3) > 0 {
 			return c.RWLock(t.name()).Read(), true
 		}
 		return c.RWLock(t.name()).Write(), false
@@ -89,10 +90,16 @@ var objects = []object{
 		return holding(h, err, names, false)
 	}},
 	{name: "group", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
-		value := string(rune('a' + t.rnd.IntN(3)))
-		name := t.name()
-		h, err := c.LockGroup(name).Of(value).Lock(ctx, t.options()...)
-		return holding(h, err, []string{name + " " + value}, false)
+		name, values := t.name(), []string{"a", "b", "c"}
+		if !t.alone {
+			values = values[t.rnd.IntN(3):][:1]
+		}
+		h, err := c.LockGroup(name).Of(values...).Lock(ctx, t.options()...)
+		var names []string
+		for _, v := range values {
+			names = append(names, name+" "+v)
+		}
+		return holding(h, err, names, false)
 	}},
 	{name: "permits", limit: permits, leased: true, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.PermitSemaphore(name).SetPermits(ctx, permits)

@@ -91,7 +91,7 @@ func falling(spans []span) (found []string) {
 // passings returns how often a name passed to another worker from one that had not released it: chances for two holders.
 func passings(spans []span) (n int) {
 	for i := 1; i < len(spans); i++ {
-		if spans[i-1].ended != released {
+		if spans[i-1].ended != released && !(spans[i].shared && spans[i-1].shared) {
 			n++
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -21,7 +20,6 @@ type sample struct {
 type watcher struct {
 	raw   rueidis.Client
 	names []string
-	mu    sync.Mutex
 	seen  map[string][]sample
 }
 

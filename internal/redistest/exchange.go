@@ -49,7 +49,7 @@ func (p *Proxy) exchanged(cmd []string) (other []string, is bool) {
 	if len(p.exchanges) == 0 {
 		return nil, false
 	}
-	known, _ := p.scripts.Load(calledScript(cmd))
+	known, _ := bodies.Load(calledScript(cmd))
 	body, _ := known.(string)
 	for _, x := range p.exchanges {
 		switch strings.Count(body, x.old) {

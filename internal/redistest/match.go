@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Match tells whether a rule of the [Proxy] is about this command: its name and arguments as they were sent. It must
@@ -39,11 +40,11 @@ func MatchScript(body string) Match {
 	return func(cmd []string) bool { return calledScript(cmd) == sum }
 }
 
-// ScriptContaining matches the scripts whose body contains the text. An EVALSHA matches only if the proxy has seen the
+// ScriptContaining matches the scripts whose body contains the text. An EVALSHA matches only if a proxy has seen the
 // body before, by EVAL or SCRIPT LOAD; [MatchScript] has no such limit.
 func (p *Proxy) ScriptContaining(text string) Match {
 	return func(cmd []string) bool {
-		body, _ := p.scripts.Load(calledScript(cmd))
+		body, _ := bodies.Load(calledScript(cmd))
 		known, _ := body.(string)
 		return known != "" && strings.Contains(known, text)
 	}
@@ -63,13 +64,16 @@ func calledScript(cmd []string) string {
 	return ""
 }
 
+// bodies has the scripts that any proxy has seen, by their SHA1: clients load a script by one connection, and call it by all.
+var bodies sync.Map
+
 // remember keeps the bodies that pass by.
 func (p *Proxy) remember(cmd []string) {
 	switch {
 	case len(cmd) > 1 && Command("EVAL", "EVAL_RO")(cmd):
-		p.scripts.Store(scriptSum(cmd[1]), cmd[1])
+		bodies.Store(scriptSum(cmd[1]), cmd[1])
 	case len(cmd) > 2 && Command("SCRIPT")(cmd) && strings.EqualFold(cmd[1], "LOAD"):
-		p.scripts.Store(scriptSum(cmd[2]), cmd[2])
+		bodies.Store(scriptSum(cmd[2]), cmd[2])
 	}
 }
 

@@ -15,10 +15,9 @@ import (
 //
 // CLIENT REPLY and MONITOR, which change what is answered, are not understood.
 type Proxy struct {
-	t       testing.TB
-	target  string
-	addr    string
-	scripts sync.Map // SHA1 -> body
+	t      testing.TB
+	target string
+	addr   string
 
 	mu        sync.Mutex
 	listener  net.Listener // nil while new connections are refused
