@@ -3,7 +3,6 @@ package send
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -117,7 +116,7 @@ func (t *transfer) long() bool { return t.bytes >= large || t.blind }
 func (t *transfer) lost(err error, now time.Duration) {
 	t.losses++
 	t.at = now
-	t.late = (t.by != nil || t.long()) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
+	t.late = (t.by != nil || t.long()) && isLate(err)
 }
 
 // more reports whether it may be sent again though replies were lost so often: the server

@@ -181,7 +181,7 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 		switch _, replied := rueidis.IsRedisErr(err); {
 		case replied:
 			s.silence.answered(started.Mono)
-		case what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) && !errors.Is(err, errUnmet) && ctx.Err() == nil:
+		case what == lost && ctx.Err() == nil && isLate(err):
 			s.silence.failed(started.Mono, s.Now().Mono, err)
 		}
 		if t.tell != nil && what != final && !errors.Is(err, errNoTurn) && !errors.Is(err, errLeft) {

@@ -1,6 +1,9 @@
 package send
 
 import (
+	"context"
+	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +13,7 @@ import (
 // of its own, and says by this that the server is away. It is kept where there is one master: of a cluster's nodes one
 // may be silent, and the others not. The zero value is ready for use.
 type silence struct {
-	broken atomic.Bool  // whether a send has failed since the last answer
+	broken atomic.Bool  // whether a send was not answered since the last answer
 	heard  atomic.Int64 // when the latest send began that was answered, as a time.Duration
 
 	mu  sync.Mutex
@@ -18,8 +21,14 @@ type silence struct {
 	why error
 }
 
-// failed notes a send that has not reached the server, or was not answered. If a later one was answered, the server is there,
-// and one connection has failed.
+// isLate reports whether a send was not answered in time. A connection that broke is made again at once, and says nothing of the
+// server.
+func isLate(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// failed notes a send that was not answered in time. If a later one was answered, the server is there, and one connection is
+// silent.
 func (q *silence) failed(started, now time.Duration, why error) {
 	if time.Duration(q.heard.Load()) > started {
 		return
