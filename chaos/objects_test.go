@@ -142,11 +142,11 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
-	datum("queue", offerOrPoll, polled).restingFor(time.Second),
+	datum("queue", offerOrPoll, polled).restingFor(2 * time.Second),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
 		return err
-	}).restingFor(time.Second),
+	}).restingFor(2 * time.Second),
 	datum("reliable", addOrReceive, handled),
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
