@@ -33,7 +33,7 @@ const (
 	shortest = 60 * time.Millisecond
 )
 
-// order is what a process does in a round.
+// order tells a process what to do in a round.
 type order struct {
 	Object string
 	Names  []string
@@ -43,7 +43,7 @@ type order struct {
 	HoldOn bool // holds are kept beyond their lease
 }
 
-// user is a process that uses objects: it follows the orders of the test until that hangs up.
+// user uses objects in a process of its own. It follows the orders of the test until the test hangs up.
 func user(p *redistest.Parent) {
 	proc, err := strconv.Atoi(os.Getenv("CHAOS_PROC"))
 	if err == nil {

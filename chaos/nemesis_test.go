@@ -18,7 +18,7 @@ type nemesis struct {
 	breaks func(ctx context.Context, f *field)
 }
 
-// field is what a nemesis may break.
+// field holds what a nemesis may break.
 type field struct {
 	rnd     *rand.Rand
 	server  *redistest.Server

@@ -16,7 +16,7 @@ import (
 
 // held is a hold of any object.
 type held struct {
-	names  []string // of which the holder is trusted
+	names  []string // the names that the holder may use
 	shared bool
 	token  int64
 	err    func() error

@@ -23,7 +23,7 @@ const reliability = "../docs/reliability.md"
 // groups of nemeses under which the promises hold.
 var groups = []string{"network", "clients", "refusals", "server"}
 
-// cell is what was seen of an object under a group of nemeses.
+// cell counts what rounds of an object showed under a group of nemeses.
 type cell struct {
 	rounds, operations, faults, chances, violations, unjudged int
 }

@@ -64,7 +64,7 @@ func (a *arena) start(i int) {
 // mostShown is how many findings of a name are shown.
 const mostShown = 3
 
-// verdict is what the oracles say of a round.
+// verdict has the findings and the counts of a round.
 type verdict struct {
 	violations []string
 	chances    int

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// sample is what the server knew of a name, at some time between two readings of the clock.
+// sample has the owners of a name that the server knew at some time between two readings of the clock.
 type sample struct {
 	after, before int64
 	owners        []string // fields of the lock's hash

@@ -232,6 +232,10 @@ func TestQueueInfoAndRemove(t *testing.T) {
 	require.NoError(t, err)
 	_, err = queue.NewPriority[string](c, "priority").Offer(t.Context(), "v", 1)
 	require.NoError(t, err)
+	for _, name := range []string{"bounded", "ring"} { // what waits is removed, too, although another kind shows
+		_, err = queue.NewDelayed[string](c, name).Offer(t.Context(), "later", time.Hour)
+		require.NoError(t, err)
+	}
 	check(t, env, []call{
 		{"queue info q", "", exit.Refused},
 		{"queue rm q", "", exit.Refused},
