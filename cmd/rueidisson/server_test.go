@@ -64,21 +64,30 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordFileMayBeAPipe, whose text is there once, also for a command that connects several times.
-func TestPasswordFileMayBeAPipe(t *testing.T) {
+// TestFilesMayBePipes, whose text is there once, also for a command that connects several times.
+func TestFilesMayBePipes(t *testing.T) {
 	t.Parallel()
-	addr := guarded(t)
-	for _, command := range []string{"sem ls", "inspect x", "lock x --export-password -- true"} {
+	pipe := func(text string) string {
 		read, write, err := os.Pipe()
 		require.NoError(t, err)
-		_, err = write.WriteString("s3cret\n")
+		t.Cleanup(func() { read.Close() })
+		_, err = write.WriteString(text)
 		require.NoError(t, err)
 		require.NoError(t, write.Close())
-		args := append([]string{"--password-file", fmt.Sprintf("/dev/fd/%d", read.Fd())}, strings.Fields(command)...)
-		got := runHere(t, []string{envRedis + "=redis://ann@" + addr}, args...)
-		assert.Zero(t, got.code, "%s: %s", command, got.errors)
-		require.NoError(t, read.Close())
+		return fmt.Sprintf("/dev/fd/%d", read.Fd())
 	}
+	plain, secret := guarded(t), guarded(t, redistest.TLSForAll())
+	authority, _, _ := redistest.TLSFiles(t)
+	ca, err := os.ReadFile(authority)
+	require.NoError(t, err)
+	for _, command := range []string{"sem ls", "inspect x", "lock x --export-password -- true"} {
+		got := runHere(t, []string{envRedis + "=redis://ann@" + plain}, append([]string{"--password-file", pipe("s3cret\n")}, strings.Fields(command)...)...)
+		assert.Zero(t, got.code, "%s: %s", command, got.errors)
+		got = runHere(t, []string{envRedis + "=rediss://ann:s3cret@" + secret}, append([]string{"--cacert", pipe(string(ca))}, strings.Fields(command)...)...)
+		assert.Zero(t, got.code, "%s: %s", command, got.errors)
+	}
+	got := runHere(t, []string{envRedis + "=redis://ann@" + plain}, "--password-file", pipe("s3cret\n"), "lock", "x", "--", "env")
+	assert.NotContains(t, got.out, "/dev/fd/", "it is empty for CMD")
 }
 
 // TestCMDGetsNoPassword: unless --export-password says so, whatever the tool has it from.

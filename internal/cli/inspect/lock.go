@@ -17,7 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/cli/values"
 )
 
-// LockState is what Redis has under the name of a lock, of whatever kind.
+// LockState has what Redis keeps under the name of a lock of any kind.
 type LockState struct {
 	Name   string
 	fields map[string]string // of the lock's hash

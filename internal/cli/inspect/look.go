@@ -47,7 +47,7 @@ const (
 	KindDelayed      = "delayed queue"
 )
 
-// Seen is what a look has found.
+// Seen holds what a look has found.
 type Seen struct {
 	Kind   string // as inspect calls it
 	Shards int    // of a sharded map
