@@ -6,6 +6,9 @@
 // It chooses by the pace of the machine how many packages are tested at once, and ends what takes too long. Both limits,
 // of the part and of the tests of a package, are those of the fastest machine. A part in which a test has failed or was
 // skipped, or none has passed, has failed, whatever its command says.
+//
+// The compiler collects its garbage a fourth as often as Go does by default: half of the time of a first run is
+// compiling, and that takes a fifth less. Tests run as always.
 package main
 
 import (
@@ -64,7 +67,7 @@ func run(ctx context.Context, within, timeout time.Duration, part string, comman
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%.2f", pace.Variable, pace.Factor()),
-		fmt.Sprintf("GOFLAGS=-p=%d -timeout=%v %s", pace.Packages(), timeout, os.Getenv("GOFLAGS")))
+		"GOGC=400", fmt.Sprintf("GOFLAGS=-p=%d -timeout=%v '-exec=env -u GOGC' %s", pace.Packages(), timeout, os.Getenv("GOFLAGS")))
 	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, 10*time.Second
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	err := cmd.Run()
