@@ -106,7 +106,9 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 			for lane, version := range versions {
 				t.Run(version, func(t *testing.T) {
 					t.Parallel()
-					newArena(t, version).storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
+					a := newArena(t, version)
+					a.storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
+					a.left(t)
 				})
 			}
 		})
@@ -128,6 +130,7 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 					a.short(t, o, rnd)
 				}
 			}
+			a.left(t)
 		})
 	}
 }
@@ -153,7 +156,7 @@ func aimed(o object, rnd *rand.Rand) (some []nemesis) {
 	for _, group := range []string{"network", "clients", "refusals"} {
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == group && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
+			if n.group == group && n.quick() && n.concerns(o) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
 				of = append(of, n)
 			}
 		}
@@ -172,13 +175,13 @@ func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 	for time.Now().Before(end) {
 		for _, i := range rnd.Perm(len(objects) * len(nemeses)) {
 			o, n := objects[i%len(objects)], nemeses[i/len(objects)]
-			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) {
+			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) || !n.concerns(o) {
 				continue
 			}
 			if !time.Now().Before(end) {
 				return
 			}
-			a.judged(t, o, n, 3*time.Second, rnd.Uint64())
+			a.judged(t, o, n, max(3*time.Second, n.lasts), rnd.Uint64())
 		}
 	}
 }
@@ -190,7 +193,7 @@ func (a *arena) each(t *testing.T, rnd *rand.Rand, end time.Time) {
 		o, g := objects[i%len(objects)], groups[i/len(objects)]
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == g && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
+			if n.group == g && n.quick() && n.concerns(o) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
 				of = append(of, n)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rmap/nearcache"
 )
 
@@ -35,12 +38,13 @@ const (
 
 // order tells a process what to do in a round.
 type order struct {
-	Object string
-	Names  []string
-	Record string // path
-	For    time.Duration
-	Seed   uint64
-	HoldOn bool // holds are kept beyond their lease
+	Object  string
+	Names   []string
+	Record  string // path
+	For     time.Duration
+	Seed    uint64
+	HoldOn  bool // holds are kept beyond their lease
+	Patient bool // calls wait until the round is over
 }
 
 // user uses objects in a process of its own. It follows the orders of the test until the test hangs up.
@@ -53,6 +57,9 @@ func user(p *redistest.Parent) {
 		p.Say("failed %v", err)
 	}
 }
+
+// size asks a process how many goroutines it has, and how large its heap is.
+const size = "size"
 
 func open(addr string, log slog.Handler) (*rueidisson.Client, error) {
 	return redistest.Patient(func() (*rueidisson.Client, error) {
@@ -95,6 +102,10 @@ func use(p *redistest.Parent, proc int) error {
 	}
 	p.Say("client %s", c.ID())
 	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
+		if line == size {
+			p.Say("%s %d %d", size, runtime.NumGoroutine(), redistest.HeapInUse())
+			continue
+		}
 		var o order
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			return err
@@ -180,6 +191,9 @@ func (w *worker) turn(round context.Context) {
 	if w.rnd.IntN(2) == 0 {
 		patience = w.between(0, 4*time.Second)
 	}
+	if w.o.Patient {
+		patience = w.o.For
+	}
 	ctx, cancel := context.WithTimeout(round, patience)
 	defer cancel()
 	if w.of.do != nil {
@@ -187,10 +201,15 @@ func (w *worker) turn(round context.Context) {
 		sleep(round, 2*time.Millisecond)
 		return
 	}
-	w.put(event{Kind: asks})
+	asked := event{Kind: asks}
+	if !w.of.several {
+		asked.Name = t.name()
+		t.names = []string{asked.Name}
+	}
+	w.put(asked)
 	h, err := w.of.acquire(ctx, w.c, t)
 	if err != nil {
-		w.put(event{Kind: refused, Outcome: err.Error()})
+		w.put(event{Kind: refused, Name: asked.Name, Outcome: err.Error(), Busy: busy(err)})
 		return
 	}
 	w.keep(round, h, t.lease)
@@ -217,12 +236,22 @@ func (w *worker) keep(round context.Context, h held, lease time.Duration) {
 			w.each(h, event{Kind: lost})
 			return
 		}
-		w.each(h, event{Kind: trusts, At: at, Shared: h.shared, Token: h.token})
+		w.each(h, event{Kind: trusts, At: at, Shared: h.shared, Token: h.token, ID: h.id})
 		if at > end || round.Err() != nil {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// busy reports whether an error is an answer of the server: what the caller wants is not there.
+func busy(err error) bool {
+	for _, answer := range []error{lock.ErrNotAcquired, queue.ErrEmpty, queue.ErrFull, reliable.ErrEmpty, reliable.ErrFull} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
 }
 
 // write writes the guarded value of a lock with fencing tokens, also when the hold is lost: the guard has to refuse that if a later

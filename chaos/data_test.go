@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -37,7 +38,7 @@ func outcomeOf(err error) string {
 func (w *worker) operation(name, op string, value int64, do func() (int64, error)) error {
 	w.put(event{Kind: begins, Name: name, Op: op, Value: value})
 	got, err := do()
-	w.put(event{Kind: ends, Name: name, Op: op, Value: cmp.Or(value, got), Outcome: outcomeOf(err), Error: text(err)})
+	w.put(event{Kind: ends, Name: name, Op: op, Value: cmp.Or(value, got), Outcome: outcomeOf(err), Error: text(err), Busy: busy(err)})
 	return err
 }
 
@@ -141,20 +142,21 @@ func polled(ctx context.Context, c *rueidisson.Client, name string, events []eve
 
 func drained(ctx context.Context, drain func(context.Context) ([]int64, error), name string, events []event) (found []string, chances int) {
 	offers, polls := operations(events, name, "offer"), operations(events, name, "poll")
-	var left []int64
 	doubtful(polls, events)
-	for {
-		more, err := drain(ctx)
-		left = append(left, more...)
-		found, chances = takers(left, offers, polls)
-		if err != nil { // elements may have been lost with the answer
-			return nil, chances
-		}
-		if len(found) == 0 || !sleep(ctx, 50*time.Millisecond) {
-			return found, chances
-		}
+	more, err := drain(ctx)
+	was, _ := leftovers.Load(name)
+	left, _ := was.([]int64)
+	left = append(left, more...)
+	leftovers.Store(name, left)
+	found, chances = takers(left, offers, polls)
+	if err != nil { // elements may have been lost with the answer
+		return nil, chances
 	}
+	return found, chances
 }
+
+// leftovers are the elements that were left in each queue: it is drained again when elements may have come back.
+var leftovers sync.Map
 
 // loggedWithin is how long a client waits for the answer to a take that its caller has left.
 const loggedWithin = 5 * time.Second

@@ -19,6 +19,7 @@ type held struct {
 	names  []string // the names that the holder may use
 	shared bool
 	token  int64
+	id     string // of a permit
 	err    func() error
 	free   func(ctx context.Context) error
 	fence  fence.Token
@@ -44,16 +45,18 @@ func (t terms) options() (opts []lock.LockOption) {
 // object is one kind of object: how it is acquired, and what holds of it.
 type object struct {
 	name    string
-	limit   int  // how many may hold a name at a time
-	tokens  bool // each hold has a fencing token: they rise, and its holder writes a guarded value
-	hashed  bool // the name is a hash with the owners as fields
-	several bool // a hold has two names
-	leased  bool // the hold of a process that dies ends
+	limit   int      // how many may hold a name at a time
+	tokens  bool     // each hold has a fencing token: they rise, and its holder writes a guarded value
+	hashed  bool     // the name is a hash with the owners as fields
+	view    *view    // reads the owners otherwise
+	keeps   []string // keys that last although nobody holds NAME
+	several bool     // a hold has two names
+	leased  bool     // the hold of a process that dies ends
 	set     func(ctx context.Context, c *rueidisson.Client, name string) error
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
-	rests time.Duration // after a round, so that clients have logged what callers that left cannot be told
+	again bool // a finding is judged again while clients log what callers that left cannot be told, and put elements back
 
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
@@ -62,6 +65,23 @@ type object struct {
 
 // permits is how many permits a name has.
 const permits = 3
+
+// counter is the key of the last fencing token: it is never removed, so that tokens rise.
+const counter = "redisson_lock_token:{NAME}"
+
+// groupValues are the values of a group of locks.
+var groupValues = []string{"a", "b", "c"}
+
+// valueName names a value of a group in the record.
+func valueName(group, value string) string { return group + " " + value }
+
+// owners returns how the server is asked for the owners of a name, nil if there is no way.
+func (o object) owners() *view {
+	if o.hashed {
+		return &ofHash
+	}
+	return o.view
+}
 
 var objects = []object{
 	{name: "lock", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
@@ -76,7 +96,7 @@ var objects = []object{
 		}
 		return c.RWLock(t.name()).Write(), false
 	})},
-	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter}, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
 		return c.FencedLock(t.name()), false
 	})},
 	{name: "multi", limit: 1, several: true, hashed: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
@@ -89,19 +109,19 @@ var objects = []object{
 		h, err := c.MultiLock(all...).Lock(ctx, t.options()...)
 		return holding(h, err, names, false)
 	}},
-	{name: "group", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
-		name, values := t.name(), []string{"a", "b", "c"}
+	{name: "group", limit: 1, view: &ofGroup, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name, values := t.name(), groupValues
 		if !t.alone {
 			values = values[t.rnd.IntN(3):][:1]
 		}
 		h, err := c.LockGroup(name).Of(values...).Lock(ctx, t.options()...)
 		var names []string
 		for _, v := range values {
-			names = append(names, name+" "+v)
+			names = append(names, valueName(name, v))
 		}
 		return holding(h, err, names, false)
 	}},
-	{name: "permits", limit: permits, leased: true, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+	{name: "permits", limit: permits, view: &ofPermits, leased: true, keeps: []string{"NAME", "rueidisson_set:{NAME}"}, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.PermitSemaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
@@ -113,11 +133,11 @@ var objects = []object{
 		if err != nil {
 			return held{}, err
 		}
-		return held{names: []string{name}, err: p.Err, free: p.Release}, nil
+		return held{names: []string{name}, id: p.ID(), err: p.Err, free: p.Release}, nil
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.PermitSemaphore(name).Available(ctx)
 	}},
-	{name: "semaphore", limit: permits, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+	{name: "semaphore", limit: permits, keeps: []string{"NAME", "rueidisson_set:{NAME}"}, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.Semaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
@@ -129,7 +149,7 @@ var objects = []object{
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.Semaphore(name).Available(ctx)
 	}},
-	{name: "election", limit: 1, tokens: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+	{name: "election", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter, "rueidisson_term:{NAME}"}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		var opts []election.Option
 		if t.lease > 0 {
 			opts = append(opts, election.WithLease(t.lease))
@@ -142,11 +162,11 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
-	datum("queue", offerOrPoll, polled).restingFor(2 * time.Second),
+	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
 		return err
-	}).restingFor(2 * time.Second),
+	}).judgedAgain(),
 	datum("reliable", addOrReceive, handled),
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
@@ -155,8 +175,8 @@ var objects = []object{
 	datum("near", readOrWrite, notStale),
 }
 
-func (o object) restingFor(d time.Duration) object {
-	o.rests = d
+func (o object) judgedAgain() object {
+	o.again = true
 	return o
 }
 

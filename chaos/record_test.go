@@ -22,7 +22,10 @@ type event struct {
 	Op      string `json:"op,omitempty"`      // of an operation that is no hold
 	Value   int64  `json:"value,omitempty"`
 	Error   string `json:"error,omitempty"`
-	Began   int64  `json:"-"` // of the end of an operation: when it began
+	Began   int64  `json:"-"`              // of the end of an operation: when it began
+	ID      string `json:"id,omitempty"`   // of a permit
+	Busy    bool   `json:"busy,omitempty"` // the error says that the server has refused
+	Of      int    `json:"of,omitempty"`   // of a fault: the process that it concerns, or everyone, or nobody
 }
 
 // Kinds of events, in the order in which a worker writes them.
@@ -34,6 +37,7 @@ const (
 	releases = "releases" // a call to release begins
 	released = "released" // it returned, with or without an error
 	breaks   = "breaks"   // a fault begins
+	broken   = "broken"   // it has begun
 	heals    = "heals"    // it ends
 	begins   = "begins"   // an operation that is no hold begins
 	ends     = "ends"     // it returned

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,12 +30,16 @@ type arena struct {
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
+	name    string // how the names of rounds begin
+	aside   *bystander
+	sizes   []sizes           // of the processes, when they were started
+	used    map[string]object // by name
 }
 
 func newArena(t testing.TB, version string) *arena {
 	t.Helper()
-	a := &arena{t: t, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}}
-	a.raw = a.server.Client(t)
+	a := &arena{t: t, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
+	a.raw, a.name = a.server.Client(t), redistest.Name(t)
 	direct, err := redistest.Patient(func() (*rueidisson.Client, error) {
 		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{a.server.Addr()}, DisableCache: true, ForceSingleClient: true})
 	})
@@ -46,6 +51,8 @@ func newArena(t testing.TB, version string) *arena {
 		_ = direct.Close(ctx)
 	})
 	a.store = redistest.NewProxy(t, redistest.Start(t, redistest.Version(version)).Addr())
+	a.aside = newBystander(t, a.server, version)
+	a.sizes = make([]sizes, processes)
 	for i := range processes {
 		a.proxies = append(a.proxies, redistest.NewProxy(t, a.server.Addr()))
 		a.users = append(a.users, nil)
@@ -59,6 +66,7 @@ func (a *arena) start(i int) {
 	a.users[i] = redistest.StartChild(a.t, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_SERVER="+a.proxies[i].Addr(),
 		"CHAOS_STORE="+a.store.Addr())
 	a.clients[i+1] = strings.TrimPrefix(a.users[i].Await("client"), "client ")
+	a.sizes[i] = sized(a.users[i])
 }
 
 // mostShown is how many findings of a name are shown.
@@ -75,6 +83,9 @@ type verdict struct {
 	faults     int
 	unjudged   int // names that were not judged: this process stood still
 	slowest    time.Duration
+	ping       time.Duration // the longest of a bystander
+	pause      time.Duration // the longest in which a name was free and a call of an undisturbed process waited for it
+	told       time.Duration // the longest from the moment at which the server let a hold go until its holder learned that
 	still      time.Duration // for how long a process of the round stood still, not counting those that were stopped
 }
 
@@ -86,8 +97,9 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	defer cancel()
 	var names []string
 	for i := range 3 {
-		name := fmt.Sprintf("%s-%d-%d", redistest.Name(a.t), a.rounds, i)
+		name := fmt.Sprintf("%s-%d-%d", a.name, a.rounds, i)
 		names = append(names, name)
+		a.used[name] = o
 		if o.set != nil {
 			require.NoError(a.t, o.set(ctx, a.direct, name))
 		}
@@ -99,21 +111,22 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	w := &watcher{raw: a.raw, names: names}
+	w := &watcher{raw: a.raw, of: o.owners(), names: names}
 	var watches sync.WaitGroup
-	if o.hashed {
+	if w.of != nil {
 		watches.Go(func() { w.run(watching) })
 	}
 	stop := redistest.Metronome()
+	stopPings := a.aside.watches(ctx, fmt.Sprintf("%s-beside-%d", a.name, a.rounds), n.sparesServer())
 	for i, u := range a.users {
-		line, err := json.Marshal(order{o.name, names, filepath.Join(dir, fmt.Sprint(i+1)), d, seed, n.holdOn})
+		line, err := json.Marshal(order{o.name, names, filepath.Join(dir, fmt.Sprint(i+1)), d, seed, n.holdOn, n.patient})
 		require.NoError(a.t, err)
 		u.Send("%s", line)
 	}
 	killed := map[int]bool{}
 	load, over := context.WithTimeout(ctx, d)
 	defer over()
-	n.breaks(load, &field{rnd: rand.New(rand.NewPCG(seed, 0)), server: a.server, raw: a.raw, proxies: a.proxies, users: a.users, record: own, kill: func(i int) {
+	n.breaks(load, &field{rnd: rand.New(rand.NewPCG(seed, 0)), server: a.server, raw: a.raw, proxies: a.proxies, users: a.users, names: names, record: own, kill: func(i int) {
 		killed[i] = true
 		a.users[i].Kill()
 	}})
@@ -130,32 +143,39 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 		}
 	}
 	v.still = max(v.still, stop())
+	v.beside(n, stopPings())
 	clients := map[int]string{}
 	for proc, id := range a.clients {
 		clients[proc] = id
 	}
-	sleep(ctx, redistest.Scaled(o.rests))
-	events := a.collect(dir, &v)
-	a.settled(ctx, &v, o, names, events, len(killed) > 0)
+	events := a.read(dir)
+	v.count(events)
+	a.settled(ctx, &v, o, names, dir, events, len(killed) > 0)
 	stopWatching()
 	watches.Wait()
 	for i := range killed {
 		a.start(i)
 	}
 	a.judge(&v, o, events, w, clients)
+	v.waits(n, events)
 	for _, p := range append([]*redistest.Proxy{a.store}, a.proxies...) {
 		p.ResetLog()
 	}
 	return v
 }
 
-func (a *arena) collect(dir string, v *verdict) (events []event) {
+// read returns the records of a round.
+func (a *arena) read(dir string) (events []event) {
 	a.t.Helper()
 	for i := range processes + 1 {
 		some, _, err := readRecord(filepath.Join(dir, fmt.Sprint(i)))
 		require.NoError(a.t, err)
 		events = append(events, some...)
 	}
+	return events
+}
+
+func (v *verdict) count(events []event) {
 	for _, e := range events {
 		switch e.Kind {
 		case asks, begins:
@@ -164,12 +184,11 @@ func (a *arena) collect(dir string, v *verdict) (events []event) {
 			if e.Outcome == done {
 				v.done++
 			}
-		case breaks, delivers:
+		case breaks:
 			v.faults++
 		}
 	}
 	v.slowest = slowest(events)
-	return events
 }
 
 // judge asks the oracles of holds.
@@ -185,9 +204,10 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 		if o.tokens {
 			found = append(found, falling(spans)...)
 		}
-		if o.hashed {
+		if w.of != nil {
 			some, _ := untold(spans, w.seen[name], clients)
 			found = append(found, some...)
+			v.told = max(v.told, latestWord(spans, w.seen[name], clients))
 		}
 		for _, f := range found {
 			v.violations = append(v.violations, name+": "+f)
@@ -198,17 +218,63 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 		v.violations = append(v.violations, found...)
 		v.writes, v.chances = writes, v.chances+chances
 	}
+	if o.hashed && !o.several {
+		v.pauses(events, all, w)
+	}
 	v.chances += lateOnes(events, all)
 	if !o.leased {
 		v.chances = v.faults // each may lose a permit, or give one too many
 	}
 }
 
+// beside judges what a bystander saw.
+func (v *verdict) beside(n nemesis, b beside) {
+	v.ping = b.busy.longest
+	if found, unjudged := b.findings(); n.sparesServer() {
+		v.violations = append(v.violations, found...)
+		if unjudged {
+			v.unjudged++
+		}
+	}
+}
+
+// pauses judges how long names were free while calls waited for them.
+func (v *verdict) pauses(events []event, all map[string][]span, w *watcher) {
+	waits, faults := waitsOf(events), faultsOf(events)
+	for _, name := range w.names {
+		of := slices.DeleteFunc(slices.Clone(waits), func(w wait) bool { return w.name != name })
+		d, by := longestPause(freeOf(w.seen[name], all[name]), of, faults)
+		v.pause = max(v.pause, d)
+		switch {
+		case d <= mostPause:
+		case v.still > mostPause/4:
+			v.unjudged++
+		default:
+			v.violations = append(v.violations, fmt.Sprintf("%s: it was free for %v, and a call waited for it:\n\t%v", name, d, by))
+		}
+	}
+}
+
+// waits judges what workers were told, and whether they got on.
+func (v *verdict) waits(n nemesis, events []event) {
+	if n.quick() {
+		return
+	}
+	found, waited := toldTogether(waitsOf(events), faultsOf(events))
+	some, seen := starved(events)
+	if found = append(found, some...); v.still > apart/4 {
+		v.unjudged += len(found)
+		return
+	}
+	v.violations = append(v.violations, found...)
+	v.chances += waited + seen
+}
+
 // free is how long a name may take to be free when the faults are over: a lease, and a while in which nobody looks.
 const free = 2 * (longest + 6*time.Second)
 
 // settled checks that each name can be acquired when the faults are over, and that no permit is lost or too many.
-func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, events []event, killed bool) {
+func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, dir string, events []event, killed bool) {
 	limit := redistest.Scaled(free)
 	for i, name := range names {
 		stop := redistest.Metronome()
@@ -216,6 +282,10 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 		var err error
 		if o.judge != nil {
 			found, chances := o.judge(waiting, a.direct, name, events)
+			for o.again && len(found) > 0 && sleep(waiting, 200*time.Millisecond) {
+				events = a.read(dir)
+				found, chances = o.judge(waiting, a.direct, name, events)
+			}
 			if v.chances += chances; len(found) > 0 {
 				err = fmt.Errorf("%d findings, the first ones:\n\t%s", len(found), strings.Join(found[:min(len(found), mostShown)], "\n\t"))
 			}
