@@ -23,7 +23,6 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
-	"github.com/rueidisson/rueidisson/rmap/nearcache"
 )
 
 const (
@@ -150,12 +149,35 @@ func follow(c, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[
 		})
 	}
 	all.Wait()
-	nears.Range(func(name, of any) bool {
-		of.(func() *nearcache.Cache[string, int64])().Close()
-		nears.Delete(name)
+	closeShared()
+	return nil
+}
+
+// handles are what the workers of this process share in a round, by kind and name.
+var handles sync.Map
+
+// shared returns the handle of that kind and name, which the first worker makes that needs it.
+func shared[T any](kind, name string, open func() T) T {
+	of, _ := handles.LoadOrStore([2]string{kind, name}, sync.OnceValue(func() any { return open() }))
+	return of.(func() any)().(T)
+}
+
+// closeShared closes what has to be closed of them.
+func closeShared() {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	handles.Range(func(key, of any) bool {
+		switch h := of.(func() any)().(type) {
+		case interface{ Close() }:
+			h.Close()
+		case interface {
+			Close(ctx context.Context) error
+		}:
+			_ = h.Close(ctx) // what is left is for the judge
+		}
+		handles.Delete(key)
 		return true
 	})
-	return nil
 }
 
 func indexOf(object string) int {
@@ -198,7 +220,7 @@ func (w *worker) turn(round context.Context) {
 	defer cancel()
 	if w.of.do != nil {
 		w.of.do(ctx, w, round, t.name())
-		sleep(round, 2*time.Millisecond)
+		sleep(round, 4*time.Millisecond)
 		return
 	}
 	asked := event{Kind: asks}

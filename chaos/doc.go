@@ -29,7 +29,6 @@
 //
 // # What it does not show
 //
-// The rounds run against one server. Its objects are locks of all kinds but the red lock, elections, both semaphores, the latch, the
-// limiter, Compute of a map, near caches, and the plain, the bounded and the reliable queue. Jepsen's tools, loss of packets between
-// servers and steps of clients' clocks are not part of it.
+// The rounds run against one server. An object uses each constructor of the library, except those that a test names with the reason.
+// Jepsen's tools, loss of packets between servers and steps of clients' clocks are not part of it.
 package chaos

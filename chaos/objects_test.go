@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -11,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
 
@@ -61,6 +63,25 @@ type object struct {
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
 	judge func(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int)
+	// Of one with a store, on the server that no nemesis reaches, in place of judge.
+	judgeStored func(ctx context.Context, c, store *rueidisson.Client, name string, events []event) (found []string, chances int)
+
+	versions []string // of servers that have it; none: all
+}
+
+// on reports whether a server of that version has the object.
+func (o object) on(version string) bool {
+	return len(o.versions) == 0 || slices.Contains(o.versions, version)
+}
+
+// over has the oracle look at that store.
+func (o object) over(store *rueidisson.Client) object {
+	if judge := o.judgeStored; judge != nil {
+		o.judge = func(ctx context.Context, c *rueidisson.Client, name string, events []event) ([]string, int) {
+			return judge(ctx, c, store, name, of(events, name))
+		}
+	}
+	return o
 }
 
 // permits is how many permits a name has.
@@ -172,7 +193,44 @@ var objects = []object{
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
 	datum("latch", countAndWait, counted).setBy(armed),
-	datum("near", readOrWrite, notStale),
+	datum("near", readOrWrite(near), notStale),
+	datum("near-announced", readOrWrite(announced), notStale),
+	{name: "entry-lock", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name := t.name()
+		h, err := entryLock(c, name).Lock(ctx, t.options()...)
+		return holding(h, err, []string{name}, false)
+	}},
+	datum("map", useMap(plainMap, false), checkMap(plainMap)),
+	datum("ttl-map", useMap(ttlMap, true), checkMap(ttlMap)).onlyOn("8.0"), // 7.4 or Valkey 9 at least
+	datum("cache", useMap(cacheMap, true), checkMap(cacheMap)),
+	datum("sharded-map", useMap(shardedMap, false), checkMap(shardedMap)),
+	datum("list-multimap", useValues(lists), checkValues(lists, true)),
+	datum("set-multimap", useValues(sets), checkValues(sets, false)),
+	overStore("read-through", readOrChange, loadedAsStored),
+	overStore("write-through", change(written), writtenAsStored),
+	overStore("write-behind", change(queued), queuedAsStored),
+	datum("take", offerOrTake, polled).judgedAgain(),
+	datum("delayed", offerLater, moved).judgedAgain(),
+	datum("priority", offerScored, lowestFirst).judgedAgain(),
+	datum("ring", offerRing, newest).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		_, err := queue.NewRing[int64](c, name).TrySetCapacity(ctx, capacity)
+		return err
+	}),
+	datum("jobs", addOrWork, worked),
+	datum("stream", addOrConsume, consumed).setBy(grouped),
+	datum("topic", listenOrPublish, heardAll),
+	datum("reliable-topic", listenKept, keptAll),
+	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed),
+	datum("barrier", arrive, met),
+	datum("double-barrier", enterAndLeave, parted),
+	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
+	}),
+}
+
+func (o object) onlyOn(versions ...string) object {
+	o.versions = versions
+	return o
 }
 
 func (o object) judgedAgain() object {

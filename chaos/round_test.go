@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -22,11 +23,13 @@ import (
 // arena is a server, and processes that use it through proxies.
 type arena struct {
 	t       testing.TB
+	version string
 	server  *redistest.Server
 	direct  *rueidisson.Client // of the test, which no nemesis reaches
 	raw     rueidis.Client
 	proxies []*redistest.Proxy
-	store   *redistest.Proxy // before the server of guarded values, which no nemesis reaches
+	store   *redistest.Proxy   // before the server of guarded values and stores, which no nemesis reaches
+	backing *rueidisson.Client // of the test, on that server
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
@@ -38,19 +41,11 @@ type arena struct {
 
 func newArena(t testing.TB, version string) *arena {
 	t.Helper()
-	a := &arena{t: t, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
+	a := &arena{t: t, version: version, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
 	a.raw, a.name = a.server.Client(t), redistest.Name(t)
-	direct, err := redistest.Patient(func() (*rueidisson.Client, error) {
-		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{a.server.Addr()}, DisableCache: true, ForceSingleClient: true})
-	})
-	require.NoError(t, err)
-	a.direct = direct
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
-		defer cancel()
-		_ = direct.Close(ctx)
-	})
+	a.direct = a.client(a.server.Addr())
 	a.store = redistest.NewProxy(t, redistest.Start(t, redistest.Version(version)).Addr())
+	a.backing = a.client(a.store.Target())
 	a.aside = newBystander(t, a.server, version)
 	a.sizes = make([]sizes, processes)
 	for i := range processes {
@@ -59,6 +54,19 @@ func newArena(t testing.TB, version string) *arena {
 		a.start(i)
 	}
 	return a
+}
+
+// client returns a client of the test, with the same watchdog as those of the processes: they share durable subscribers.
+func (a *arena) client(addr string) *rueidisson.Client {
+	a.t.Helper()
+	c, err := open(addr, slog.DiscardHandler)
+	require.NoError(a.t, err)
+	a.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
+		defer cancel()
+		_ = c.Close(ctx)
+	})
+	return c
 }
 
 // start starts a process. The processes have the numbers from 1 on.
@@ -92,6 +100,7 @@ type verdict struct {
 // round has the processes use names that are new, while the nemesis breaks something.
 func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verdict) {
 	a.t.Helper()
+	o = o.over(a.backing)
 	a.rounds++
 	ctx, cancel := context.WithTimeout(context.Background(), 10*redistest.Soon)
 	defer cancel()
