@@ -341,3 +341,33 @@ func TestWhatARingCannotShowIsFound(t *testing.T) {
 		})
 	}
 }
+
+func TestElementsWithoutATakerAreFound(t *testing.T) {
+	t.Parallel()
+	op := func(v int64, outcome string) event { return event{Value: v, Outcome: outcome} }
+	for name, c := range map[string]struct {
+		left          []int64
+		offers, polls []event
+		lost          int64
+		found         int
+	}{
+		"taken":                     {nil, []event{op(7, done)}, []event{op(7, done)}, 0, 0},
+		"left":                      {[]int64{7}, []event{op(7, done)}, nil, 0, 0},
+		"taken and left":            {[]int64{7}, []event{op(7, done)}, []event{op(7, done)}, 0, 1},
+		"taken twice":               {nil, []event{op(7, done)}, []event{op(7, done), op(7, done)}, 0, 1},
+		"missing":                   {nil, []event{op(7, done)}, nil, 0, 1},
+		"perhaps taken":             {nil, []event{op(7, done)}, []event{op(0, unknown)}, 0, 0},
+		"two, of which one perhaps": {nil, []event{op(7, done), op(8, done)}, []event{op(0, unknown)}, 0, 1},
+		"a client says it is lost":  {nil, []event{op(7, done)}, nil, 1, 0},
+		"perhaps offered":           {nil, []event{op(7, unknown)}, nil, 0, 0},
+		"its offer was refused":     {[]int64{7}, []event{op(7, not)}, nil, 0, 1},
+		"never offered":             {[]int64{7}, nil, nil, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, _ := takers(c.left, c.offers, c.polls, c.lost)
+			require.Len(t, found, c.found, found)
+		})
+	}
+	require.Equal(t, int64(2*workers), toldLost([]event{{Kind: warns}, {Kind: ends}, {Kind: warns, Name: "a"}}))
+}
