@@ -78,7 +78,9 @@ func (a *arena) channels(ctx context.Context) (found []string) {
 			all = []string{err.Error()}
 		}
 		for _, c := range all {
-			found = append(found, "a subscription to "+c)
+			if _, o := a.owner(c); !o.listens {
+				found = append(found, "a subscription to "+c)
+			}
 		}
 	}
 	return found

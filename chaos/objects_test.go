@@ -67,6 +67,8 @@ type object struct {
 	judgeStored func(ctx context.Context, c, store *rueidisson.Client, name string, events []event) (found []string, chances int)
 
 	versions []string // of servers that have it; none: all
+	asPeer   bool     // the oracle is one more process: a name has one watchdog timeout for all
+	listens  bool     // clients that have used it listen until they close
 }
 
 // on reports whether a server of that version has the object.
@@ -74,8 +76,13 @@ func (o object) on(version string) bool {
 	return len(o.versions) == 0 || slices.Contains(o.versions, version)
 }
 
-// over has the oracle look at that store.
-func (o object) over(store *rueidisson.Client) object {
+// over has the oracle look at that store, or use the client that is a peer of the processes'.
+func (o object) over(store, peer *rueidisson.Client) object {
+	if judge := o.judge; o.asPeer {
+		o.judge = func(ctx context.Context, _ *rueidisson.Client, name string, events []event) ([]string, int) {
+			return judge(ctx, peer, name, events)
+		}
+	}
 	if judge := o.judgeStored; judge != nil {
 		o.judge = func(ctx context.Context, c *rueidisson.Client, name string, events []event) ([]string, int) {
 			return judge(ctx, c, store, name, of(events, name))
@@ -220,12 +227,22 @@ var objects = []object{
 	datum("stream", addOrConsume, consumed).setBy(grouped),
 	datum("topic", listenOrPublish, heardAll),
 	datum("reliable-topic", listenKept, keptAll),
-	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed),
+	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed).judgedByPeer(),
 	datum("barrier", arrive, met),
 	datum("double-barrier", enterAndLeave, parted),
 	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
 	}),
+}
+
+func (o object) listening() object {
+	o.listens = true
+	return o
+}
+
+func (o object) judgedByPeer() object {
+	o.asPeer = true
+	return o
 }
 
 func (o object) onlyOn(versions ...string) object {

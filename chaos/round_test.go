@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -30,6 +29,7 @@ type arena struct {
 	proxies []*redistest.Proxy
 	store   *redistest.Proxy   // before the server of guarded values and stores, which no nemesis reaches
 	backing *rueidisson.Client // of the test, on that server
+	peer    *rueidisson.Client // of the test, with the watchdog of the processes
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
@@ -44,6 +44,7 @@ func newArena(t testing.TB, version string) *arena {
 	a := &arena{t: t, version: version, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
 	a.raw, a.name = a.server.Client(t), redistest.Name(t)
 	a.direct = a.client(a.server.Addr())
+	a.peer = a.client(a.server.Addr(), rueidisson.WithWatchdogTimeout(watchdog))
 	a.store = redistest.NewProxy(t, redistest.Start(t, redistest.Version(version)).Addr())
 	a.backing = a.client(a.store.Target())
 	a.aside = newBystander(t, a.server, version)
@@ -56,10 +57,12 @@ func newArena(t testing.TB, version string) *arena {
 	return a
 }
 
-// client returns a client of the test, with the same watchdog as those of the processes: they share durable subscribers.
-func (a *arena) client(addr string) *rueidisson.Client {
+// client returns a client of the test, which no nemesis reaches.
+func (a *arena) client(addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	a.t.Helper()
-	c, err := open(addr, slog.DiscardHandler)
+	c, err := redistest.Patient(func() (*rueidisson.Client, error) {
+		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+	})
 	require.NoError(a.t, err)
 	a.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
@@ -100,7 +103,7 @@ type verdict struct {
 // round has the processes use names that are new, while the nemesis breaks something.
 func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verdict) {
 	a.t.Helper()
-	o = o.over(a.backing)
+	o = o.over(a.backing, a.peer)
 	a.rounds++
 	ctx, cancel := context.WithTimeout(context.Background(), 10*redistest.Soon)
 	defer cancel()
