@@ -217,7 +217,7 @@ var objects = []object{
 	overStore("write-through", change(written), writtenAsStored),
 	overStore("write-behind", change(queued), queuedAsStored),
 	datum("take", offerOrTake, polled).judgedAgain(),
-	datum("delayed", offerLater, moved).judgedAgain(),
+	datum("delayed", offerLater, moved).judgedAgain().listening(),
 	datum("priority", offerScored, lowestFirst).judgedAgain(),
 	datum("ring", offerRing, newest).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewRing[int64](c, name).TrySetCapacity(ctx, capacity)
