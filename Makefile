@@ -1,8 +1,10 @@
 # demo      a flash sale that never oversells; needs only Go
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian; ends with a summary
 # busy      another target on a machine that is made slow on purpose: make busy test
-# soak      the same tests with their full counts, in at most two hours for each part; says what it ran
-# chaos     what the library promises under faults, for longer than in make test; CHAOS='-for 1h -only fair' says for how long, and what
+# soak      the same tests with their full counts, in at most two hours for each part; says what it ran. It ends with an hour of chaos
+# chaos     what the library promises under faults, for longer than in make test; TIME=1h says for how long, CHAOS='-only fair,cut' what
+# chaos-short   the rounds of chaos that make test has
+# mutants   removes lines of scripts, and says which of them chaos misses; MUTANTS=200 says how many, TIME=1h for how long at most
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
@@ -15,7 +17,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = gotest.tools/gotestsum@v1.13.0
 BENCH       = .
 FUZZTIME    = 5s
-CHAOS       = -for 10m
+TIME        = 10m
+MUTANTS     = 40
+CHAOS       =
 results     = .cache/results
 proven      = $(results)/test-interop.events
 timeout    ?= 10m
@@ -42,6 +46,7 @@ TESTRUN     = mkdir -p $(results) && RUEIDISSON_REQUIRE_SERVERS=1 \
 	go run $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --ignore-non-json-output-lines \
 	--jsonfile $(results)/$@.events --raw-command --
 TEST        = test -vet=off -json -count=1
+STORM       = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1
 
 # Folders that may be there: modules of their own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
@@ -49,7 +54,7 @@ grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak chaos interop-table lint lint-format lint-go lint-bench lint-grpc lint-sql bench ratios pictures fuzz
+.PHONY: demo servers test test-repo test-go test-bench test-grpc test-sql test-interop soak chaos chaos-short mutants interop-table lint lint-format lint-go lint-bench lint-grpc lint-sql bench ratios pictures fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -100,9 +105,17 @@ soak: export RUEIDISSON_SOAK = 1
 soak: export timeout = 90m
 soak: export within = 2h
 soak: test
+	RUEIDISSON_SOAK= $(MAKE) --no-print-directory chaos TIME=1h
 
 chaos: servers
-	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -v -timeout 2h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md $(CHAOS)
+	$(STORM) -v -timeout 24h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md -for $(TIME) $(CHAOS)
+
+chaos-short: servers
+	sh scripts/cc.sh
+	$(STORM) -race -timeout 10m ./chaos $(if $(CHAOS),-args $(CHAOS))
+
+mutants: servers
+	$(STORM) -v -timeout 24h -run TestMutants ./chaos -args -page ../docs/reliability.md -mutants $(MUTANTS) -for $(TIME) $(CHAOS)
 
 interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)

@@ -1,13 +1,10 @@
 package chaos
 
 import (
-	"context"
-	"flag"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,65 +13,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
-
-var (
-	total  = flag.Duration("for", 0, "run rounds of 3 s for so long, in place of the short ones")
-	only   = flag.String("only", "", "objects and nemeses, separated by commas")
-	seeded = flag.Uint64("seed", 0, "repeat names, choices and the order of nemeses of a run; 0: others each time")
-)
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := known(*only); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	redistest.Main(m, redistest.Children{"user": user})
-}
-
-// known returns an error for words that are neither an object nor a nemesis.
-func known(words string) error {
-	var all []string
-	for _, o := range objects {
-		all = append(all, o.name)
-	}
-	for _, n := range nemeses {
-		all = append(all, n.name)
-	}
-	for _, word := range strings.Split(words, ",") {
-		if word != "" && !slices.Contains(all, word) {
-			return fmt.Errorf("chaos: %q is no object and no nemesis; there are: %s", word, strings.Join(all, ", "))
-		}
-	}
-	return nil
-}
-
-// chosen reports whether -only leaves something out.
-func chosen(name string, of func(yield func(string) bool)) bool {
-	words := strings.Split(*only, ",")
-	for other := range of {
-		if slices.Contains(words, other) {
-			return slices.Contains(words, name)
-		}
-	}
-	return true
-}
-
-func objectNames(yield func(string) bool) {
-	for _, o := range objects {
-		if !yield(o.name) {
-			return
-		}
-	}
-}
-
-func nemesisNames(yield func(string) bool) {
-	for _, n := range nemeses {
-		if !yield(n.name) {
-			return
-		}
-	}
-}
 
 func seedOf(t *testing.T) uint64 {
 	seed := *seeded
@@ -119,11 +57,18 @@ func (w *work) take(version string) (o object, is bool) {
 // With -for it runs all objects under all nemeses.
 func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
+	if *mutated > 0 {
+		t.Skip("-mutants: see TestMutantsAreFound")
+	}
+	if *repeated > 0 {
+		newArena(t, left(topologyNames)[0]).judged(t, objects[indexOf(left(objectNames)[0])], named(left(nemesisNames)[0]), cmp.Or(*total, short), *repeated)
+		return
+	}
 	seed := seedOf(t)
 	if *total > 0 {
 		began := time.Now()
 		t.Run("storm", func(t *testing.T) {
-			for lane, version := range versions {
+			for lane, version := range left(topologyNames) {
 				t.Run(version, func(t *testing.T) {
 					t.Parallel()
 					a := newArena(t, version)
@@ -144,7 +89,8 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, versions[lane])
+			some := left(topologyNames)
+			a := newArena(t, some[lane%len(some)])
 			for o, is := all.take(a.version); is; o, is = all.take(a.version) {
 				a.short(t, o, rand.New(rand.NewPCG(seed, uint64(indexOf(o.name)))))
 			}
@@ -169,11 +115,17 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	}
 }
 
+// quick are the groups of nemeses of a short run.
+var quick = []string{"network", "clients", "refusals"}
+
 // aimed returns a nemesis of each group, for holds one that is aimed at what it breaks. For what is no hold it is one of one group,
-// unless -only has chosen something.
+// unless -only has chosen something or lines of scripts are removed.
 func aimed(o object, rnd *rand.Rand) (some []nemesis) {
-	of := []string{"network", "clients", "refusals"}
-	if o.do != nil && *only == "" {
+	of := quick
+	switch {
+	case *only != "":
+		of = groups
+	case o.do != nil && *mutated == 0:
 		of = of[rnd.IntN(len(of)):][:1]
 	}
 	for _, group := range of {
@@ -204,7 +156,7 @@ func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 			if !time.Now().Before(end) {
 				return
 			}
-			a.judged(t, o, n, max(3*time.Second, n.lasts), rnd.Uint64())
+			a.judged(t, o, n, max(long, n.lasts), rnd.Uint64())
 		}
 	}
 }
@@ -221,7 +173,7 @@ func (a *arena) each(t *testing.T, rnd *rand.Rand, end time.Time) {
 			}
 		}
 		for len(of) > 0 && o.on(a.version) && chosen(o.name, objectNames) && shown.chances(o, g) == 0 && time.Now().Before(end) {
-			a.judged(t, o, of[rnd.IntN(len(of))], 3*time.Second, rnd.Uint64())
+			a.judged(t, o, of[rnd.IntN(len(of))], long, rnd.Uint64())
 		}
 	}
 }
@@ -231,89 +183,14 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	t.Helper()
 	v := a.round(o, n, d, seed)
 	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances, v.slowest.Round(time.Millisecond))
-	shown.add(o, n, v)
+	shown.add(a.version, o, n, v)
 	for _, found := range v.violations {
-		t.Errorf("%s under %s: %s", o.name, n.name, found)
+		t.Error(failure{o.name, n.name, a.version, d, seed, found, v.events})
 	}
-	if v.holds+v.done == 0 && v.still > d/4 {
-		t.Logf("%s under %s is not judged: a process stood still for %v", o.name, n.name, v.still)
-		v.unjudged++
-		return v
-	}
-	require.Positive(t, v.holds+v.done, "%s under %s: nothing was done", o.name, n.name)
 	return v
 }
 
-// seed is a defect that is put into a script, and the round in which it has to be found.
-type seed struct {
-	name, old, new  string
-	object, nemesis string
-	says            string // what the oracle says that has to find it
-}
-
-var seeds = []seed{
-	{"a release deletes the hash, whichever owner holds it", "redis.call('hdel', KEYS[1], ARGV[1]) == 0", "redis.call('del', KEYS[1]) == 0", "lock", "late-requests", "two or more trust"},
-	{"a token does not rise", "local last = math.max(was, time[1] * 1000000 + time[2] - 1, tonumber(seen) or 0) + n",
-		"local last = tonumber(n)", "fenced", "killed", "a token does not rise"},
-	{"a guard accepts smaller tokens", "if less(ARGV[2], highest) or", "if false and", "fenced", "stopped", "order of tokens"},
-	{"a Compute writes whatever is there", "if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there or ARGV[3] == '2' then", "if ARGV[3] == '2' then",
-		"compute", "cut", "two functions"},
-	{"a grant takes half a token", "q = q + k * cost", "q = q + k * cost / 2", "limiter", "cut", "grants in"},
-	{"a give that is sent again gives again", "if known then\n\treturn known < 0 and {-1} or {0, known}", "if false then\n\treturn {-1}", "semaphore", "lost-replies", "permits are free"},
-	{"a release of a permit counts each time", "elseif held == 0 then\n\treturn -1", "elseif held == 2 then\n\treturn -1", "permits", "lost-replies", "permits are free"},
-	{"a poll of a bounded queue frees a slot too many", "redis.call('incrby', KEYS[2], #got)", "redis.call('incrby', KEYS[2], #got + 1)", "bounded", "cut", "free slots"},
-	{"a count down that is sent again counts again", "if answer then\n\treturn answer\nend\n-- First a write", "if false then\n\treturn answer\nend\n-- First a write",
-		"latch", "lost-replies", "left, expected"},
-	{"a message does not wait for its group", "if redis.call('hsetnx', head, group, id) == 1 or", "if true or", "jobs", "cut", "two or more trust"},
-	{"a move takes elements that are not due", "redis.call('zrangebyscore', KEYS[5], '-inf', ARGV[1],", "redis.call('zrangebyscore', KEYS[5], '-inf', '+inf',", "delayed", "cut", "before it was due"},
-	{"the last party has the number of the one before", "return {tonumber(gen), 1, n, -1}", "return {tonumber(gen), 1, n - 1, -1}", "barrier", "cut", "was given"},
-}
-
-// TestSeedsAreFound: the oracles find each seed within 20 s of its nemesis.
-func TestSeedsAreFound(t *testing.T) {
-	if *total == 0 {
-		t.Parallel() // else it comes before the storm, whose page tells of it
-	}
-	for lane := range lanes {
-		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
-			t.Parallel()
-			a := newArena(t, "8.0")
-			rnd := rand.New(rand.NewPCG(seedOf(t), 9))
-			for i, s := range seeds {
-				if i%lanes == lane && chosen(s.object, objectNames) {
-					a.finds(t, s, rnd)
-				}
-			}
-		})
-	}
-}
-
-// finds has the proxies exchange the script, and runs rounds until an oracle finds it.
-func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand) {
-	t.Helper()
-	a.server.FlushScripts() // so that the proxies see the bodies
-	var exchanges []*redistest.Exchange
-	for _, p := range append([]*redistest.Proxy{a.store}, a.proxies...) {
-		exchanges = append(exchanges, p.Exchange(s.old, s.new))
-	}
-	n := nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.name == s.nemesis })]
-	ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(20*time.Second))
-	defer cancel()
-	began := time.Now()
-	for found := false; !found; {
-		require.NoError(t, ctx.Err(), "no oracle has found it: %s", s.name)
-		v := a.round(objects[indexOf(s.object)], n, short, rnd.Uint64())
-		if found = slices.ContainsFunc(v.violations, func(x string) bool { return strings.Contains(x, s.says) }); found {
-			shown.found(s.name, time.Since(began))
-			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, v.violations[0])
-		}
-	}
-	all := 0
-	for _, x := range exchanges {
-		n, err := x.Calls()
-		require.NoError(t, err)
-		all += n
-		x.Cancel()
-	}
-	require.Positive(t, all, "no script contains %q", s.old)
+// named returns the nemesis of that name.
+func named(name string) nemesis {
+	return nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.name == name })]
 }

@@ -67,7 +67,7 @@ func open(addr string, log slog.Handler) (*rueidisson.Client, error) {
 	})
 }
 
-// losses is a log that notes in the record of the round what the client says may be lost.
+// losses is a log that notes in the record of the round what the client says may be lost, and which scripts failed.
 type losses struct {
 	slog.Handler
 	to *atomic.Pointer[recorder]
@@ -76,14 +76,20 @@ type losses struct {
 func (l losses) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l losses) Handle(_ context.Context, line slog.Record) error {
-	if r := l.to.Load(); r != nil && strings.Contains(line.Message, "may be lost") {
-		e := event{Kind: warns, Outcome: line.Message}
-		line.Attrs(func(a slog.Attr) bool {
-			if a.Key == "name" {
-				e.Name = a.Value.String()
-			}
-			return true
-		})
+	e := event{Kind: warns, Outcome: line.Message}
+	line.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "name":
+			e.Name = a.Value.String()
+		case "err":
+			e.Error = a.Value.String()
+		}
+		return true
+	})
+	if scriptError.MatchString(e.Error) {
+		e.Kind = fails
+	}
+	if r := l.to.Load(); r != nil && (e.Kind == fails || strings.Contains(line.Message, "may be lost")) {
 		r.put(e)
 	}
 	return nil

@@ -280,6 +280,9 @@ func addOrReceive(ctx context.Context, w *worker, round context.Context, name st
 	}
 	m, err := q.Receive(ctx)
 	if err != nil {
+		if scriptError.MatchString(err.Error()) {
+			w.put(event{Kind: fails, Name: name, Error: err.Error()})
+		}
 		return
 	}
 	w.holds++

@@ -17,15 +17,22 @@
 // chance is a moment at which a defect would have shown, such as a lock that passes from a process that died to another one.
 // A run fails if an object that is tested had no chance.
 //
-// The run also finds seeds. A seed is a known defect: the proxies exchange a script for one that is wrong in one place. A run
-// fails if an oracle does not find a seed in time.
+// The run also finds seeds. A seed is a known defect in one place. The proxies exchange a script for a wrong one, or the processes
+// run a library that was compiled from a wrong file. A run fails if an oracle does not find a seed in time.
+//
+// A run with -mutants removes lines of scripts, one at a time. It prints the share that the oracles found, and the lines that nothing
+// missed.
 //
 // # Commands
 //
-//	go test ./chaos                                # short rounds of each object, and the seeds
-//	go test ./chaos -args -for 10m                 # as many rounds as there is time for
-//	go test ./chaos -args -only fair,killed        # some objects and nemeses
-//	go test ./chaos -args -seed 7                  # names, choices and the order of nemeses of an earlier run
+//	go test ./chaos                                  # short rounds of each object, and the seeds in scripts
+//	go test ./chaos -args -for 10m                   # all seeds, and as many rounds as there is time for
+//	go test ./chaos -args -only fair,killed,8.0      # some objects, nemeses and topologies
+//	go test ./chaos -args -seed 7                    # names, choices and the order of nemeses of an earlier run
+//	go test ./chaos -args -only fair,cut -round 7    # one round, see what a failure prints
+//	go test ./chaos -args -mutants 40 -for 10m       # mutants, for so long at most
+//
+// A flag that a run cannot follow ends it with one line and exit code 2.
 //
 // # What it does not show
 //

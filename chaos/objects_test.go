@@ -200,6 +200,9 @@ var objects = []object{
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
 	datum("latch", countAndWait, counted).setBy(armed),
+	datum("sizes", takeSome, taken).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.Semaphore(name).SetPermits(ctx, permits)
+	}),
 	datum("near", readOrWrite(near), notStale),
 	datum("near-announced", readOrWrite(announced), notStale),
 	{name: "entry-lock", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {

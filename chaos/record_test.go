@@ -44,6 +44,7 @@ const (
 	begins   = "begins"   // an operation that is no hold begins
 	ends     = "ends"     // it returned
 	warns    = "warns"    // the client logs that something may be lost
+	fails    = "fails"    // the client logs that a script failed
 	writing  = "writing"  // a write of the guarded value begins
 	wrote    = "wrote"    // it returned
 	delivers = "delivers" // a request that was held back reaches the server

@@ -71,14 +71,20 @@ func unordered(events []event) (found []string, writes, chances int) {
 		ops = ops[:min(len(ops), mostWrites)]
 		writes += len(ops)
 		chances += olderOnes(ops)
-		switch porcupine.CheckOperationsTimeout(register, ops, 10*time.Second) {
-		case porcupine.Illegal:
-			found = append(found, name+": a guarded value does not keep the order of tokens:\n\t"+lines(ops))
-		case porcupine.Unknown:
-			found = append(found, name+": the order of writes could not be checked in time")
-		}
+		found = append(found, ordered(name, porcupine.CheckOperationsTimeout(register, ops, 10*time.Second), ops)...)
 	}
 	return found, writes, chances
+}
+
+// ordered returns what a check of writes says. One that has not ended in time is a violation, too: it may have hidden one.
+func ordered(name string, result porcupine.CheckResult, ops []porcupine.Operation) []string {
+	switch result {
+	case porcupine.Illegal:
+		return []string{name + ": a guarded value does not keep the order of tokens:\n\t" + lines(ops)}
+	case porcupine.Unknown:
+		return []string{name + ": the order of writes could not be checked in time"}
+	}
+	return nil
 }
 
 // olderOnes returns how many writes had a token below that of one that was done before they began.

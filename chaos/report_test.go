@@ -1,9 +1,10 @@
 package chaos
 
 import (
-	"flag"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,8 +17,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/page"
 )
 
-var pagePath = flag.String("page", "", "write what a run with -for saw into this file")
-
 const reliability = "../docs/reliability.md"
 
 // groups of nemeses under which the promises hold.
@@ -28,11 +27,72 @@ type cell struct {
 	rounds, operations, faults, chances, violations, unjudged int
 }
 
+// figure is a column of the table of rounds. Of times the longest counts, and numbers are added.
+type figure struct {
+	name string
+	time bool
+	of   func(v verdict) int
+}
+
+var figures = []figure{
+	{name: "rounds", of: func(verdict) int { return 1 }},
+	{name: "operations", of: func(v verdict) int { return v.done }},
+	{name: "holds", of: func(v verdict) int { return v.holds }},
+	{name: "faults", of: func(v verdict) int { return v.faults }},
+	{name: "chances", of: func(v verdict) int { return v.chances }},
+	{name: "violations", of: func(v verdict) int { return len(v.violations) }},
+	{name: "guarded writes", of: func(v verdict) int { return v.writes }},
+	{name: "not judged", of: func(v verdict) int { return v.unjudged }},
+	{name: "slowest call", time: true, of: func(v verdict) int { return int(v.slowest) }},
+	{name: "longest pause", time: true, of: func(v verdict) int { return int(v.pause) }},
+	{name: "told after", time: true, of: func(v verdict) int { return int(v.told) }},
+	{name: "longest PING", time: true, of: func(v verdict) int { return int(v.ping) }},
+	{name: "stood still", time: true, of: func(v verdict) int { return int(v.still) }},
+}
+
+// tally has a number for each figure.
+type tally []int
+
+func (c tally) add(v verdict) tally {
+	if c == nil {
+		c = make(tally, len(figures))
+	}
+	for i, f := range figures {
+		if n := f.of(v); f.time {
+			c[i] = max(c[i], n)
+		} else {
+			c[i] += n
+		}
+	}
+	return c
+}
+
+// cells returns the text of each number.
+func (c tally) cells() (all []string) {
+	for i, f := range figures {
+		switch {
+		case c == nil:
+			all = append(all, "–") // no round had time
+		case f.time:
+			all = append(all, time.Duration(c[i]).Round(time.Millisecond).String())
+		default:
+			all = append(all, fmt.Sprint(c[i]))
+		}
+	}
+	return all
+}
+
 // report adds up what the rounds and the seeds of a run show.
 type report struct {
-	mu    sync.Mutex
-	cells map[[2]string]cell // by object and group
-	seeds map[string]time.Duration
+	mu     sync.Mutex
+	cells  map[[2]string]cell  // by object and group
+	rounds map[[2]string]tally // by topology and nemesis
+	seeds  map[string]time.Duration
+	shots  map[string]shot // by nemesis: the round that had most chances
+}
+
+func newReport() *report {
+	return &report{cells: map[[2]string]cell{}, rounds: map[[2]string]tally{}, seeds: map[string]time.Duration{}, shots: map[string]shot{}}
 }
 
 // chances returns those of a cell so far.
@@ -42,15 +102,20 @@ func (r *report) chances(o object, group string) int {
 	return r.cells[[2]string{o.name, group}].chances
 }
 
-var shown = report{cells: map[[2]string]cell{}, seeds: map[string]time.Duration{}}
+var shown = newReport()
 
-func (r *report) add(o object, n nemesis, v verdict) {
+func (r *report) add(topology string, o object, n nemesis, v verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := [2]string{o.name, n.group}
 	c := r.cells[k]
 	r.cells[k] = cell{
 		c.rounds + 1, c.operations + v.holds + v.done, c.faults + v.faults, c.chances + v.chances, c.violations + len(v.violations), c.unjudged + v.unjudged,
+	}
+	at := [2]string{topology, n.name}
+	r.rounds[at] = r.rounds[at].add(v)
+	if was, is := r.shots[n.name]; !is || v.chances > was.Chances || len(v.violations) > 0 && len(was.Found) == 0 {
+		r.shots[n.name] = shoot(topology, o.name, n, v)
 	}
 }
 
@@ -72,18 +137,53 @@ func (r *report) without() (cells []string) {
 	return cells
 }
 
-// write writes the parts of the page.
+// write writes the parts of the page, and the pictures next to it.
 func (r *report) write(path string, took time.Duration, seed uint64) error {
+	verdict := r.verdict(took, seed)
+	for part, text := range map[string]string{
+		"verdict": verdict, "cells": r.objects(), "rounds": r.nemeses(), "seeds": r.defects(), "nemeses": faults(),
+	} {
+		if err := page.Write(path, part, text); err != nil {
+			return err
+		}
+	}
+	pictures, err := draw(verdict, slices.Collect(func(yield func(shot) bool) {
+		for _, n := range nemeses {
+			if s, is := r.shots[n.name]; is && !yield(s) {
+				return
+			}
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".html", pictures, 0o644)
+}
+
+// verdict returns three lines.
+func (r *report) verdict(took time.Duration, seed uint64) string {
 	var sum cell
+	for _, c := range r.cells {
+		sum = cell{
+			sum.rounds + c.rounds, sum.operations + c.operations, sum.faults + c.faults, sum.chances + c.chances,
+			sum.violations + c.violations, sum.unjudged + c.unjudged,
+		}
+	}
+	return fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances.\n"+
+		"%d names were not judged, because the machine stood still. %d of %d seeds were found.\n"+
+		"On %s, in %v, with seed %d, on %s; %s, %s/%s, %d processors.\n",
+		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.unjudged, len(r.seeds), len(seeds),
+		time.Now().UTC().Format("2 January 2006"), took.Round(time.Second), seed, strings.Join(slices.Collect(topologyNames), ", "),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+}
+
+// objects is the table of objects and groups of nemeses.
+func (r *report) objects() string {
 	rows := table("Object", groups...)
 	for _, o := range objects {
 		var line []string
 		for _, g := range groups {
 			c := r.cells[[2]string{o.name, g}]
-			sum = cell{
-				sum.rounds + c.rounds, sum.operations + c.operations, sum.faults + c.faults, sum.chances + c.chances,
-				sum.violations + c.violations, sum.unjudged + c.unjudged,
-			}
 			text := "–" // no round had time
 			if c.rounds > 0 {
 				text = fmt.Sprintf("%d of %d", c.violations, c.chances)
@@ -92,24 +192,43 @@ func (r *report) write(path string, took time.Duration, seed uint64) error {
 		}
 		rows += row(o.name, line...)
 	}
-	seedRows := table("Seed", "object", "faults", "found after")
+	return rows
+}
+
+// nemeses is the table of rounds.
+func (r *report) nemeses() string {
+	columns := []string{"nemesis"}
+	for _, f := range figures {
+		columns = append(columns, f.name)
+	}
+	rows := table("Topology", columns...)
+	for _, at := range roundNames() {
+		rows += row(at[0], append([]string{at[1]}, r.rounds[at].cells()...)...)
+	}
+	return rows
+}
+
+// roundNames are the topologies and nemeses of the table of rounds.
+func roundNames() (all [][2]string) {
+	for topology := range topologyNames {
+		for nemesis := range nemesisNames {
+			all = append(all, [2]string{topology, nemesis})
+		}
+	}
+	return all
+}
+
+// defects is the table of seeds.
+func (r *report) defects() string {
+	rows := table("Seed", "object", "faults", "the oracle says", "found after")
 	for _, s := range seeds {
 		after := "not found"
 		if d, is := r.seeds[s.name]; is {
 			after = d.Round(100 * time.Millisecond).String()
 		}
-		seedRows += row(s.name, s.object, s.nemesis, after)
+		rows += row(s.name, s.object, s.nemesis, "…"+s.says+"…", after)
 	}
-	verdict := fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances. %d names were left unjudged because the\n"+
-		"machine stood still. %d of %d seeds were found.\n\nOn %s, in %v, with seed %d, on Redis 7.0, Redis 8.0 and Valkey 8.1; %s, %d processors.\n",
-		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.unjudged, len(r.seeds), len(seeds),
-		time.Now().UTC().Format("2 January 2006"), took.Round(time.Second), seed, runtime.Version(), runtime.NumCPU())
-	for part, text := range map[string]string{"verdict": verdict, "cells": rows, "seeds": seedRows, "nemeses": faults()} {
-		if err := page.Write(path, part, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rows
 }
 
 // faults is the table of nemeses, which depends on no run.
@@ -139,7 +258,11 @@ func row(first string, others ...string) string {
 func TestThePageIsAboutThisCode(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, page.Check(reliability, "nemeses", faults(), "nemeses"))
-	for part, names := range map[string][]string{"cells": slices.Collect(objectNames), "seeds": seedNames()} {
+	var rounds []string
+	for _, at := range roundNames() {
+		rounds = append(rounds, at[0]+" | "+at[1])
+	}
+	for part, names := range map[string][]string{"cells": slices.Collect(objectNames), "seeds": seedNames(), "rounds": rounds} {
 		text, err := page.Read(reliability, part)
 		require.NoError(t, err)
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -162,11 +285,11 @@ func TestAReportIsWritten(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/page.md"
 	require.NoError(t, exec.Command("cp", reliability, path).Run())
-	r := report{cells: map[[2]string]cell{}, seeds: map[string]time.Duration{}}
+	r := newReport()
 	lock, network := objects[0], nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.group == "network" })]
-	r.add(lock, network, verdict{holds: 7, chances: 3})
-	r.add(lock, network, verdict{holds: 1, chances: 2, violations: []string{"one"}})
-	r.add(objects[1], network, verdict{holds: 1})
+	r.add("8.0", lock, network, verdict{holds: 7, chances: 3, slowest: time.Second})
+	r.add("8.0", lock, network, verdict{holds: 1, chances: 2, slowest: time.Minute, violations: []string{"one"}})
+	r.add("7.0", objects[1], network, verdict{holds: 1})
 	r.found(seeds[0].name, 1234*time.Millisecond)
 	require.Contains(t, r.without(), objects[1].name+" under network")
 	require.NotContains(t, r.without(), lock.name+" under network")
@@ -178,6 +301,15 @@ func TestAReportIsWritten(t *testing.T) {
 	all, err := page.Read(path, "verdict")
 	require.NoError(t, err)
 	require.Contains(t, all, "1 violations in 3 rounds: 9 operations")
+	require.Equal(t, 3, strings.Count(all, "\n"), "lines of the verdict")
+	rounds, err := page.Read(path, "rounds")
+	require.NoError(t, err)
+	require.Contains(t, rounds, "| 8.0 | "+network.name+" | 2 | 0 | 8 | 0 | 5 | 1 | 0 | 0 | 1m0s | 0s | 0s | 0s | 0s |\n")
+	require.Contains(t, rounds, "| 7.0 | "+network.name+" | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0s | 0s | 0s | 0s | 0s |\n")
+	require.Contains(t, rounds, "| 7.0 | none | –")
+	pictures, err := os.ReadFile(strings.TrimSuffix(path, ".md") + ".html")
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(pictures), "<svg"), "one nemesis had rounds")
 	found, err := page.Read(path, "seeds")
 	require.NoError(t, err)
 	require.Contains(t, found, "| 1.2s |")

@@ -1,10 +1,14 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +27,8 @@ import (
 type arena struct {
 	t       testing.TB
 	version string
+	binary  string       // of the processes
+	killed  map[int]bool // in this round
 	server  *redistest.Server
 	direct  *rueidisson.Client // of the test, which no nemesis reaches
 	raw     rueidis.Client
@@ -37,11 +43,20 @@ type arena struct {
 	aside   *bystander
 	sizes   []sizes           // of the processes, when they were started
 	used    map[string]object // by name
+
+	patience time.Duration      // for a name to be free when the faults are over; 0: the usual one
+	sees     func(cmd []string) // is told of the commands of each round; may be nil
 }
 
 func newArena(t testing.TB, version string) *arena {
 	t.Helper()
-	a := &arena{t: t, version: version, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
+	return newArenaOf(t, version, os.Args[0])
+}
+
+// newArenaOf returns an arena whose processes run another binary of this package.
+func newArenaOf(t testing.TB, version, binary string) *arena {
+	t.Helper()
+	a := &arena{t: t, version: version, binary: binary, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}, used: map[string]object{}}
 	a.raw, a.name = a.server.Client(t), redistest.Name(t)
 	a.direct = a.client(a.server.Addr())
 	a.peer = a.client(a.server.Addr(), rueidisson.WithWatchdogTimeout(watchdog))
@@ -74,7 +89,7 @@ func (a *arena) client(addr string, opts ...rueidisson.Option) *rueidisson.Clien
 
 // start starts a process. The processes have the numbers from 1 on.
 func (a *arena) start(i int) {
-	a.users[i] = redistest.StartChild(a.t, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_SERVER="+a.proxies[i].Addr(),
+	a.users[i] = redistest.StartChildOf(a.t, a.binary, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_SERVER="+a.proxies[i].Addr(),
 		"CHAOS_STORE="+a.store.Addr())
 	a.clients[i+1] = strings.TrimPrefix(a.users[i].Await("client"), "client ")
 	a.sizes[i] = sized(a.users[i])
@@ -98,6 +113,7 @@ type verdict struct {
 	pause      time.Duration // the longest in which a name was free and a call of an undisturbed process waited for it
 	told       time.Duration // the longest from the moment at which the server let a hold go until its holder learned that
 	still      time.Duration // for how long a process of the round stood still, not counting those that were stopped
+	events     []event
 }
 
 // round has the processes use names that are new, while the nemesis breaks something.
@@ -136,6 +152,7 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 		u.Send("%s", line)
 	}
 	killed := map[int]bool{}
+	a.killed = killed
 	load, over := context.WithTimeout(ctx, d)
 	defer over()
 	n.breaks(load, &field{rnd: rand.New(rand.NewPCG(seed, 0)), server: a.server, raw: a.raw, proxies: a.proxies, users: a.users, names: names, record: own, kill: func(i int) {
@@ -144,15 +161,18 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	}})
 	<-load.Done()
 	for i, u := range a.users {
-		if !killed[i] {
-			line := u.Next()
-			text, is := strings.CutPrefix(line, "done ")
-			still, err := time.ParseDuration(text)
-			if !is || err != nil {
-				a.t.Fatalf("process %d says %q", i+1, line)
-			}
-			v.still = max(v.still, still)
+		if killed[i] {
+			continue
 		}
+		line, _ := u.AwaitFor("", redistest.Soon)
+		text, is := strings.CutPrefix(line, "done ")
+		still, err := time.ParseDuration(text)
+		if !is || err != nil {
+			v.violations = append(v.violations, fmt.Sprintf("process %d ended, or does not end the round; it says %q", i+1, line))
+			killed[i] = true
+			u.Kill()
+		}
+		v.still = max(v.still, still)
 	}
 	v.still = max(v.still, stop())
 	v.beside(n, stopPings())
@@ -170,10 +190,28 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	}
 	a.judge(&v, o, events, w, clients)
 	v.waits(n, events)
+	v.idle(d)
+	v.events = events
 	for _, p := range append([]*redistest.Proxy{a.store}, a.proxies...) {
+		if a.sees != nil {
+			for _, cmd := range p.Log() {
+				a.sees(cmd)
+			}
+		}
 		p.ResetLog()
 	}
 	return v
+}
+
+// idle has a round in which no operation was completed be a violation, unless a process stood still for much of it.
+func (v *verdict) idle(d time.Duration) {
+	switch {
+	case v.holds+v.done > 0:
+	case v.still > d/4:
+		v.unjudged++
+	default:
+		v.violations = append(v.violations, "no operation was completed")
+	}
 }
 
 // read returns the records of a round.
@@ -181,6 +219,9 @@ func (a *arena) read(dir string) (events []event) {
 	a.t.Helper()
 	for i := range processes + 1 {
 		some, _, err := readRecord(filepath.Join(dir, fmt.Sprint(i)))
+		if a.killed[i-1] && errors.Is(err, fs.ErrNotExist) {
+			continue // it had not begun
+		}
 		require.NoError(a.t, err)
 		events = append(events, some...)
 	}
@@ -201,6 +242,7 @@ func (v *verdict) count(events []event) {
 		}
 	}
 	v.slowest = slowest(events)
+	v.violations = append(v.violations, scriptErrors(events)...)
 }
 
 // judge asks the oracles of holds.
@@ -287,7 +329,7 @@ const free = 2 * (longest + 6*time.Second)
 
 // settled checks that each name can be acquired when the faults are over, and that no permit is lost or too many.
 func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, dir string, events []event, killed bool) {
-	limit := redistest.Scaled(free)
+	limit := redistest.Scaled(cmp.Or(a.patience, free))
 	for i, name := range names {
 		stop := redistest.Metronome()
 		waiting, cancel := context.WithTimeout(ctx, limit)

@@ -1,6 +1,8 @@
 package redistest
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -46,4 +48,14 @@ func TestChildExitCode(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 3, StartChild(t, "exit").Wait())
 	require.Equal(t, 2, StartChild(t, "no such child").Wait())
+}
+
+func TestChildOfAnotherBinary(t *testing.T) {
+	t.Parallel()
+	own, err := os.Executable()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "other.test")
+	require.NoError(t, os.Symlink(own, path)) // a copy would be busy while another test starts a process
+	require.Equal(t, path, StartChildOf(t, path, "program").Next())
+	require.NotEqual(t, path, StartChild(t, "program").Next())
 }

@@ -65,6 +65,23 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// Required reports whether a missing server fails its tests, in place of skipping them.
+func Required() bool { return os.Getenv("RUEIDISSON_REQUIRE_SERVERS") == "1" }
+
+// Missing returns an error that names the first of the versions whose server this machine does not have.
+func Missing(versions ...string) error {
+	for _, version := range versions {
+		path, err := find(version)
+		if err == nil && path == "" {
+			err = fmt.Errorf("redistest: no server %s on this machine: `make servers` installs it", version)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // need returns the server binary; without one it skips the test, or fails it where servers are required.
 func need(t testing.TB, version string) string {
 	t.Helper()
@@ -76,8 +93,8 @@ func need(t testing.TB, version string) string {
 	if path != "" {
 		return path
 	}
-	if os.Getenv("RUEIDISSON_REQUIRE_SERVERS") == "1" {
-		t.Fatalf("redistest: no server %s on this machine: `make servers` installs it", version)
+	if Required() {
+		t.Fatal(Missing(version))
 		return ""
 	}
 	t.Skipf("SKIPPED, NOT TESTED: no server %s on this machine: `make test` installs it", version)

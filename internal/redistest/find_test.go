@@ -27,6 +27,7 @@ func TestMissingServer(t *testing.T) {
 			spy := &verdictSpy{TB: t}
 			require.Empty(t, need(spy, "7.0"))
 			require.Equal(t, want, spy.verdict)
+			require.Error(t, Missing("7.0"))
 		})
 	}
 	missing("skips", "skip", "RUEIDISSON_REQUIRE_SERVERS", "0")
@@ -37,4 +38,6 @@ func TestMissingServer(t *testing.T) {
 func TestVariableNamesTheServer(t *testing.T) {
 	t.Setenv("REDIS_SERVER_8", "/bin/sh")
 	require.Equal(t, "/bin/sh", need(t, "8.0"))
+	require.NoError(t, Missing("8.0"))
+	require.ErrorContains(t, Missing("8.0", "1.0"), "unknown version")
 }

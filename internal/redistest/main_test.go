@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Main(m, Children{"echo": echo, "exit": exitThree, "server": runServer, "stops itself": stopsItself})
+	Main(m, Children{"echo": echo, "exit": exitThree, "program": program, "server": runServer, "stops itself": stopsItself})
 }
 
 func echo(p *Parent) {
@@ -24,6 +24,9 @@ func echo(p *Parent) {
 		p.Say("heard %s", line)
 	}
 }
+
+// program says which file the child runs.
+func program(p *Parent) { p.Say("%s", os.Args[0]) }
 
 func exitThree(*Parent) { os.Exit(3) }
 

@@ -33,8 +33,14 @@ type Child struct {
 // its environment. It is killed when the test ends; what it wrote to standard error is logged if the test failed.
 func StartChild(t testing.TB, name string, env ...string) *Child {
 	t.Helper()
+	return StartChildOf(t, os.Args[0], name, env...)
+}
+
+// StartChildOf is [StartChild] with another test binary, such as one of a library that was changed.
+func StartChildOf(t testing.TB, binary, name string, env ...string) *Child {
+	t.Helper()
 	c := &Child{t: t, name: name, stderr: &lockedBuffer{}, lines: newLines(), exited: make(chan struct{})}
-	c.cmd = exec.Command(os.Args[0], "-test.run=^$")
+	c.cmd = exec.Command(binary, "-test.run=^$")
 	c.cmd.Env = append(append(os.Environ(), env...), childName+"="+name)
 	c.cmd.Stderr = c.stderr
 	c.cmd.SysProcAttr = attributes(false)
