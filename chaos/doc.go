@@ -6,7 +6,7 @@
 //
 // Other witnesses take part in a round without a load of their own. A watcher reads the owners of names from the server. So a hold that is
 // trusted after the server has given it away is found, and a name that is free while a call waits for it. A bystander holds a lock, and
-// compares the PINGs of the server with those of an idle one. When all rounds of a server are over, processes must have no more
+// compares the PINGs of the server with those of an idle one. When all rounds of a run with -for are over, processes must have no more
 // subscriptions, goroutines, connections and memory than before, and no key may last that is no data.
 //
 // No verdict rests on a bare time. What was late while a process stood still, or while an idle server was late, too, is not judged.
