@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,7 @@ type arena struct {
 	store   *redistest.Proxy   // before the server of guarded values and stores, which no nemesis reaches
 	backing *rueidisson.Client // of the test, on that server
 	peer    *rueidisson.Client // of the test, with the watchdog of the processes
+	settles time.Duration      // in place of free
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
@@ -287,7 +289,7 @@ const free = 2 * (longest + 6*time.Second)
 
 // settled checks that each name can be acquired when the faults are over, and that no permit is lost or too many.
 func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, dir string, events []event, killed bool) {
-	limit := redistest.Scaled(free)
+	limit := redistest.Scaled(cmp.Or(a.settles, free))
 	for i, name := range names {
 		stop := redistest.Metronome()
 		waiting, cancel := context.WithTimeout(ctx, limit)
