@@ -105,7 +105,7 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	for tries := 0; chances == 0; {
 		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
 		tries++
-		for _, n := range aimed(o, rnd) {
+		for _, n := range aimed(o, rnd, tries > 1) {
 			v := a.judged(t, o, n, short, rnd.Uint64())
 			if chances += v.chances; v.unjudged > 0 {
 				tries = 0
@@ -118,13 +118,13 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 var quick = []string{"network", "clients", "refusals"}
 
 // aimed returns a nemesis of each group, for holds one that is aimed at what it breaks. For what is no hold it is one of one group,
-// unless -only has chosen something or lines of scripts are removed.
-func aimed(o object, rnd *rand.Rand) (some []nemesis) {
+// unless -only has chosen something, lines of scripts are removed, or a round before had no chance.
+func aimed(o object, rnd *rand.Rand, again bool) (some []nemesis) {
 	of := quick
 	switch {
 	case *only != "":
 		of = groups
-	case o.do != nil && *mutated == 0:
+	case o.do != nil && *mutated == 0 && !again:
 		of = of[rnd.IntN(len(of)):][:1]
 	}
 	for _, group := range of {

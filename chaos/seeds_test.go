@@ -240,9 +240,13 @@ func (a *arena) exchanges(t *testing.T, s seed, rnd *rand.Rand) {
 	require.Positive(t, all, "no script contains %q", s.old)
 }
 
+// seedPatience is how long a name may take to be right again after a round with a seed: most seeds never let it be.
+const seedPatience = 2 * time.Second
+
 // finds runs rounds of a seed until an oracle finds it.
 func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand, d time.Duration) {
 	t.Helper()
+	a.patience = seedPatience
 	ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(seedWithin))
 	defer cancel()
 	began := time.Now()
