@@ -23,7 +23,7 @@ var tested = map[string][]string{
 	"Client.MultiLock":           {"multi"},
 	"Client.LockGroup":           {"group"},
 	"Client.PermitSemaphore":     {"permits"},
-	"Client.Semaphore":           {"semaphore"},
+	"Client.Semaphore":           {"semaphore", "sizes"},
 	"Client.Latch":               {"latch"},
 	"Client.Barrier":             {"barrier"},
 	"Client.DoubleBarrier":       {"double-barrier"},

@@ -107,7 +107,8 @@ type verdict struct {
 	done       int // operations that are no holds
 	calls      int
 	faults     int
-	unjudged   int // names that were not judged: this process stood still
+	unjudged   int      // names that were not judged: this process stood still
+	doubted    []string // what was found of them
 	slowest    time.Duration
 	ping       time.Duration // the longest of a bystander
 	pause      time.Duration // the longest in which a name was free and a call of an undisturbed process waited for it
@@ -353,6 +354,7 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 		case err == nil:
 		case still > limit/8:
 			v.unjudged++
+			v.doubted = append(v.doubted, err.Error())
 			a.t.Logf("%s is not judged: this process stood still for %v: %v", name, still, err)
 		default:
 			v.violations = append(v.violations, fmt.Sprintf("%s: after the faults: %v", name, err))

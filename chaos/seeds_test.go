@@ -253,9 +253,10 @@ func (a *arena) finds(t *testing.T, s seed, rnd *rand.Rand, d time.Duration) {
 	for {
 		require.NoError(t, ctx.Err(), "no oracle has found it: %s", s.name)
 		v := a.round(objects[indexOf(s.object)], named(s.nemesis), d, rnd.Uint64())
-		if i := slices.IndexFunc(v.violations, func(x string) bool { return strings.Contains(x, s.says) }); i >= 0 {
+		all := slices.Concat(v.violations, v.doubted) // on a busy machine, too, the oracle has found it
+		if i := slices.IndexFunc(all, func(x string) bool { return strings.Contains(x, s.says) }); i >= 0 {
 			shown.found(s.name, time.Since(began))
-			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, v.violations[i])
+			t.Logf("%s: found after %v, with %d chances: %s", s.name, time.Since(began).Round(time.Millisecond), v.chances, all[i])
 			return
 		}
 	}
