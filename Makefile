@@ -7,8 +7,9 @@
 # mutants   removes lines of scripts, and says which of them chaos misses; MUTANTS=200 says how many, TIME=1h for how long at most
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
-# ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
-# pictures  the pictures of README.md, into docs/img: real runs of the flash sale, and rows of docs/speed.md
+# ratios    this library beside its floors and peers, into docs/speed.json, and from it docs/speed.md and docs/img/speed.svg;
+#           takes some minutes; RATIOS='-only fair -load "a busy machine"' chooses rows, and says what else the machine does
+# pictures  the pictures of README.md, into docs/img: real runs of the flash sale, and rows of docs/speed.json
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
 # servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
 # interop-table   what the last test-interop has proven, into docs/interop.md
@@ -20,6 +21,7 @@ FUZZTIME    = 5s
 TIME        = 10m
 MUTANTS     = 40
 CHAOS       =
+RATIOS      =
 results     = .cache/results
 proven      = $(results)/test-interop.events
 timeout    ?= 10m
@@ -145,7 +147,8 @@ bench: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 ratios: servers
-	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -run TestRatios -v . -args -ratios -rounds 11 -slice 150ms -page ../docs/speed.md
+	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 2h -run TestRatios -v . -args -ratios -docs ../docs -rounds 11 $(RATIOS)
+	go -C bench run ./pictures -only speed
 
 pictures:
 	go -C bench run ./pictures

@@ -21,6 +21,13 @@ func clientCPU(_ *testing.T, _ *redistest.Server, w *workers) measure {
 	return perPair(w, ownCPU)
 }
 
+// timeOfClient measures the CPU time of this process for a call of goroutines about one name.
+func timeOfClient(name string, goroutines int) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		return sides{ours: clientCPU(t, s, onOneKey(connect(t, name, s.Addr()), "hot", goroutines))}
+	}
+}
+
 // ownCPU returns the CPU time of this process.
 func ownCPU() (time.Duration, error) {
 	var usage syscall.Rusage

@@ -17,9 +17,17 @@
 // # Running
 //
 //	go test -run '^$' -bench .                                 # everything, for benchstat
-//	go test -run TestRatios -v -args -ratios                   # the ratios, as a table; a few minutes
+//	go test -run TestRatios -v -args -ratios                   # the ratios, as a table; some minutes
 //	go test -run TestRatios -v -args -ratios -only wake        # some of its rows
 //	go test -run TestRatios -v -args -ratios -rounds 101 -slice 100ms -only 'own keys'
+//	go test -run TestRatios -v -args -ratios -redisson -docs ../docs -load 'a busy machine'
+//
+// The last one also measures Redisson on a JVM, and writes what it measured into docs/speed.json: what each row measured
+// last. docs/speed.md and the chart docs/img/speed.svg are made from that file. A goal is met, missed, or open: the middle
+// half of the ratios contains the bound. What is open is measured again with 31 slices.
+//
+// Locks of hot keys, those of other libraries too, guard a number in memory that processes share. A change that is lost
+// was made by two holders at a time: ours fail the run, those of the others are told.
 //
 // The table interleaves the two sides in short slices (ours, floor, floor,
 // ours, …). A ratio is the median of the ratios of neighbouring slices, so that

@@ -3,10 +3,13 @@ package bench
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -16,15 +19,23 @@ type fleet struct {
 	t        testing.TB
 	children []*redistest.Child
 	smallest []float64 // share of the slowest process, as a part of its fair one, for each run
+	guards   *guarded  // what the key guards
+	changes  int64     // of all processes
 }
+
+// lost returns how many changes of what the key guards are lost so far.
+func (f *fleet) lost() int64 { return f.guards.lost(f.changes) }
 
 func startFleet(t testing.TB, impl, addr string, processes, goroutines int, hold time.Duration) *fleet {
 	t.Helper()
-	f := &fleet{t: t}
+	path := filepath.Join(t.TempDir(), "guarded")
+	guards, err := newGuarded(path)
+	require.NoError(t, err)
+	f := &fleet{t: t, guards: guards}
 	for range processes {
 		f.children = append(f.children, redistest.StartChild(t, "contender",
 			"BENCH_IMPL="+impl, "BENCH_ADDR="+addr, "BENCH_KEY=fleet-"+impl,
-			"BENCH_GOROUTINES="+strconv.Itoa(goroutines), "BENCH_HOLD="+hold.String()))
+			"BENCH_GOROUTINES="+strconv.Itoa(goroutines), "BENCH_HOLD="+hold.String(), "BENCH_GUARDED="+path))
 	}
 	for _, c := range f.children {
 		c.Await("ready")
@@ -39,11 +50,12 @@ func (f *fleet) rate(d time.Duration) (perSecond float64, err error) {
 	}
 	var sum, least int64
 	for i, c := range f.children {
-		var n int64
-		if _, err := fmt.Sscanf(c.Await("pairs"), "pairs %d", &n); err != nil {
+		var n, changes int64
+		if _, err := fmt.Sscanf(c.Await("pairs"), "pairs %d, changes %d", &n, &changes); err != nil {
 			return 0, err
 		}
 		sum += n
+		f.changes += changes
 		if i == 0 || n < least {
 			least = n
 		}
@@ -59,7 +71,12 @@ func contender(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
-	w := onOneKey(i, env("BENCH_KEY"), number("BENCH_GOROUTINES"))
+	guards, err := newGuarded(env("BENCH_GUARDED"))
+	if err != nil {
+		p.Say("%v", err)
+		return
+	}
+	w := onOneKey(i, env("BENCH_KEY"), number("BENCH_GOROUTINES")).guarding(guards)
 	w.hold, _ = time.ParseDuration(env("BENCH_HOLD"))
 	p.Say("ready %s", env("BENCH_IMPL"))
 	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
@@ -69,7 +86,7 @@ func contender(p *redistest.Parent) {
 			p.Say("%v", err)
 			return
 		}
-		p.Say("pairs %d", pairs)
+		p.Say("pairs %d, changes %d", pairs, guards.changes.Swap(0))
 	}
 }
 

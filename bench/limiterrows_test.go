@@ -13,9 +13,10 @@ import (
 
 var limiterRows = []row{
 	{"limiter, 1 goroutine", "us/decision", goal{atMost: 1.10}, decisions(1, "bucket script", microseconds)},
-	{"limiter, hot key, 256 goroutines, by script", "decisions/s", goal{atLeast: 8}, decisions(256, "bucket script", asIs)},
-	{"limiter, hot key, 256 goroutines, by redis_rate", "decisions/s", goal{atLeast: 15}, decisions(256, "redis_rate", asIs)},
-	{"limiter, hot key, 256 goroutines, by window script", "decisions/s", goal{atLeast: 7}, decisions(256, "window script", asIs)},
+	{"limiter, hot key, 256 goroutines, by script", "decisions/s", goal{}, decisions(256, "bucket script", asIs)},
+	{"limiter, hot key, 256 goroutines, by redis_rate", "decisions/s", goal{}, decisions(256, "redis_rate", asIs)},
+	{"limiter, hot key, 256 goroutines, by window script", "decisions/s", goal{}, decisions(256, "window script", asIs)},
+	{"limiter, hot key, 256 goroutines, CPU of the client", "us/decision", goal{atMost: 1.3, why: "the server is idle: the client's processor decides, and bases differ by server"}, timeOfClient("limiter", 256)},
 	{"two limits of a hot key, 1 and 1 to 1,000 tokens, 256 goroutines, by script", "decisions/s", goal{atLeast: 5}, limits(256)},
 	{"limiter, 10,000 keys, 64 goroutines", "decisions/s", goal{atLeast: 0.9}, spreadDecisions("bucket script", nil)},
 	{"limiter, 10,000 keys, CPU of the server, by redis_rate", "us/decision", goal{atMost: 1}, spreadDecisions("redis_rate", serverCPU)},

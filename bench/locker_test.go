@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
@@ -31,6 +32,20 @@ func (l locker) pair(ctx context.Context, hold time.Duration) error {
 	return release()
 }
 
+// guarding counts in a value that only the holder of the lock may change.
+func (l locker) guarding(v *guarded) locker {
+	return func(ctx context.Context) (unlock, error) {
+		release, err := l(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return func() error {
+			v.change()
+			return release()
+		}, nil
+	}
+}
+
 // impl is one implementation, connected.
 type impl interface {
 	locker(name string) locker
@@ -42,6 +57,10 @@ var impls = map[string]func(addr string) (impl, error){
 	"rueidisson":  newOurs,
 	"floor":       newFloor,
 	"rueidislock": newPeer,
+
+	"redsync":              newRedsync(),
+	"redsync, each 1 ms":   newRedsync(redsync.WithRetryDelay(often)),
+	"redislock, each 1 ms": newRedislock,
 
 	"fair":          newFairOurs,
 	"fair scripts":  newFairScripts,
@@ -58,6 +77,8 @@ var impls = map[string]func(addr string) (impl, error){
 	"bucket script": newBucketFloor,
 	"window script": newWindowFloor,
 	"redis_rate":    newGCRAPeer,
+
+	"rueidislimiter": newRueidislimiter,
 
 	"limits":        newLimitsOurs,
 	"limits script": newLimitsFloor,

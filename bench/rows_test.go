@@ -56,10 +56,11 @@ func cpuOnOwnKeys(goroutines int, cpu func(*testing.T, *redistest.Server, *worke
 // hotKey compares goroutines of one process that compete for one key.
 func hotKey(goroutines int) func(*testing.T, *redistest.Server) sides {
 	return func(t *testing.T, s *redistest.Server) sides {
-		side := func(name string) measure {
-			return onOneKey(connect(t, name, s.Addr()), name, goroutines).rate
+		side := func(name string) *workers {
+			return onOneKey(connect(t, name, s.Addr()), name, goroutines).guarding(ownGuarded(t))
 		}
-		return sides{ours: side("rueidisson"), base: side("floor")}
+		ours, base := side("rueidisson"), side("floor")
+		return sides{ours: ours.rate, base: base.rate, lost: func() (int64, int64) { return ours.lost(), base.lost() }}
 	}
 }
 
@@ -68,7 +69,7 @@ func processes(hold time.Duration) func(*testing.T, *redistest.Server) sides {
 		ours := startFleet(t, "rueidisson", s.Addr(), 4, 8, hold)
 		peer := startFleet(t, "rueidislock", s.Addr(), 4, 8, hold)
 		return sides{
-			ours: ours.rate, base: peer.rate, long: true,
+			ours: ours.rate, base: peer.rate, long: true, lost: func() (int64, int64) { return ours.lost(), peer.lost() },
 			note: func() string { return "smallest share " + ours.shares() + ", rueidislock's " + peer.shares() },
 		}
 	}

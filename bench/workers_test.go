@@ -17,7 +17,20 @@ type workers struct {
 	lockers []locker
 	hold    time.Duration
 	ctx     context.Context
+	guards  *guarded // what the lock guards, nil for what is no lock
 }
+
+// guarding has each holder change a number, so that two holders at a time are seen.
+func (w *workers) guarding(v *guarded) *workers {
+	w.guards = v
+	for i, l := range w.lockers {
+		w.lockers[i] = l.guarding(v)
+	}
+	return w
+}
+
+// lost returns how many changes are lost so far, once all workers have ended.
+func (w *workers) lost() int64 { return w.guards.lost(w.guards.changes.Load()) }
 
 // onOwnKeys gives each goroutine a name of its own.
 func onOwnKeys(i impl, prefix string, goroutines int) *workers {

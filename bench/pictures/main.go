@@ -1,9 +1,9 @@
 // Command pictures draws the pictures of README.md:
 //
 //	docs/img/flashsale.svg  two runs of examples/flashsale, without a lock and with one
-//	docs/img/speed.svg      eight rows of the table of docs/speed.md
+//	docs/img/speed.svg      eight rows of docs/speed.json
 //
-// make pictures runs it. flashsale.svg keeps the results of its runs, so that a test can draw it again and compare.
+// make pictures draws both, and make ratios the second. flashsale.svg keeps the results of its runs, so that a test can draw it again and compare.
 package main
 
 import (
@@ -15,37 +15,49 @@ import (
 
 func main() {
 	root := flag.String("root", "..", "folder of the repository")
+	only := flag.String("only", "", "draw this picture alone: flashsale or speed")
 	flag.Parse()
-	if err := draw(*root); err != nil {
+	err := fmt.Errorf("no picture is called %q: flashsale or speed", *only)
+	for _, p := range pictures {
+		if *only == "" || *only == p.name {
+			if err = p.write(*root); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1)
 	}
 }
 
-// draw writes both pictures.
-func draw(root string) error {
-	sales, err := runSales(root)
+// picture is a picture of README.md, and how it is drawn for the repository in a folder.
+type picture struct {
+	name string
+	draw func(root string) ([]byte, error)
+}
+
+var pictures = []picture{
+	{"flashsale", func(root string) ([]byte, error) {
+		sales, err := runSales(root)
+		if err != nil {
+			return nil, err
+		}
+		return drawSales(sales)
+	}},
+	{"speed", func(root string) ([]byte, error) {
+		speeds, err := readSpeeds(filepath.Join(root, "docs", "speed.json"))
+		if err != nil {
+			return nil, err
+		}
+		return drawSpeeds(speeds)
+	}},
+}
+
+func (p picture) write(root string) error {
+	svg, err := p.draw(root)
 	if err != nil {
 		return err
 	}
-	flashsale, err := drawSales(sales)
-	if err != nil {
-		return err
-	}
-	speeds, err := readSpeeds(filepath.Join(root, "docs", "speed.md"))
-	if err != nil {
-		return err
-	}
-	speed, err := drawSpeeds(speeds)
-	if err != nil {
-		return err
-	}
-	img := filepath.Join(root, "docs", "img")
-	if err := os.MkdirAll(img, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(img, "flashsale.svg"), flashsale, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(img, "speed.svg"), speed, 0o644)
+	return os.WriteFile(filepath.Join(root, "docs", "img", p.name+".svg"), svg, 0o644)
 }

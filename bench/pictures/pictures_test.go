@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSpeedShowsTheTable draws speed.svg from the present docs/speed.md and compares.
-func TestSpeedShowsTheTable(t *testing.T) {
+// TestSpeedShowsTheFigures draws speed.svg from the present docs/speed.json and compares.
+func TestSpeedShowsTheFigures(t *testing.T) {
 	t.Parallel()
-	speeds, err := readSpeeds("../../docs/speed.md")
+	speeds, err := readSpeeds("../../docs/speed.json")
 	require.NoError(t, err)
 	require.Len(t, speeds, 8)
 	want, err := drawSpeeds(speeds)

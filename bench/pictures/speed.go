@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/page"
+	"github.com/rueidisson/rueidisson/bench/internal/figures"
 )
 
-// rows are the rows of docs/speed.md that the picture shows, and what it calls them. They are common operations of each
+// rows are the rows of docs/speed.json that the picture shows, and what it calls them. They are common operations of each
 // group of objects. In two of them the alternative is faster.
 var rows = []struct{ row, name, against string }{
 	{"4 processes x 8, hold 0", "lock, 4 processes contend", "vs rueidislock"},
@@ -31,33 +30,22 @@ type speed struct {
 // label returns the factor as the picture shows it.
 func (s speed) label() string { return fmt.Sprintf("%.2g×", s.factor) }
 
-// readSpeeds reads the rows of the picture from the table of a page.
+// readSpeeds reads the rows of the picture from the figures of docs/speed.json.
 func readSpeeds(file string) (all []speed, err error) {
-	text, err := page.Read(file, "ratios")
+	of, err := figures.Read(file)
 	if err != nil {
 		return nil, err
 	}
-	table := map[string][]string{}
-	for line := range strings.Lines(text) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		table[cells[0]] = cells
-	}
 	for _, r := range rows {
-		cells := table[r.row]
-		if len(cells) < 5 {
-			return nil, fmt.Errorf("%s has no row %q", file, r.row)
+		got, is := of[r.row]
+		if !is || got.Ratio == 0 {
+			return nil, fmt.Errorf("%s has no ratio of %q", file, r.row)
 		}
-		ratio, err := strconv.ParseFloat(cells[4], 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s, row %q: %w", file, r.row, err)
+		factor := got.Ratio
+		if !strings.HasSuffix(got.Unit, "/s") { // a time: less is better
+			factor = 1 / factor
 		}
-		if !strings.HasSuffix(cells[1], "/s") { // a time: less is better
-			ratio = 1 / ratio
-		}
-		all = append(all, speed{r.name, r.against, ratio})
+		all = append(all, speed{r.name, r.against, factor})
 	}
 	return all, nil
 }

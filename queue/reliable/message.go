@@ -27,8 +27,8 @@ type Message[T any] struct {
 	// Attempt is 1 for the first one. One that was given back by Release has the same
 	// number again.
 	Attempt int
-	// Delivery is the number of this delivery. No other delivery of the queue has it: it
-	// grows with each one, of any message. So ID and Delivery are a fencing pair: a store
+	// Delivery is the number of this delivery. It grows with each delivery of the message,
+	// and messages that are taken together share it. So ID and Delivery are a fencing pair: a store
 	// that keeps the last Delivery of an ID can refuse writes of an older one. A queue that
 	// a failover made forget deliveries does not give their numbers again, as long as the
 	// new master's clock is not later than the old one's by more than the failover took.
