@@ -102,6 +102,7 @@ soak: export within = 2h
 soak: test
 
 chaos: servers
+	sh scripts/cc.sh
 	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -v -timeout 2h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md $(CHAOS)
 
 interop-table:

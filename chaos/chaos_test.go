@@ -18,7 +18,7 @@ import (
 
 var (
 	total  = flag.Duration("for", 0, "run rounds of 3 s for so long, in place of the short ones")
-	only   = flag.String("only", "", "objects and nemeses, separated by commas")
+	only   = flag.String("only", "", "objects, nemeses and topologies, separated by commas")
 	seeded = flag.Uint64("seed", 0, "repeat names, choices and the order of nemeses of a run; 0: others each time")
 )
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	redistest.Main(m, redistest.Children{"user": user})
 }
 
-// known returns an error for words that are neither an object nor a nemesis.
+// known returns an error for words that are no object, no nemesis and no topology.
 func known(words string) error {
 	var all []string
 	for _, o := range objects {
@@ -40,9 +40,10 @@ func known(words string) error {
 	for _, n := range nemeses {
 		all = append(all, n.name)
 	}
+	all = slices.AppendSeq(all, topologyNames)
 	for _, word := range strings.Split(words, ",") {
 		if word != "" && !slices.Contains(all, word) {
-			return fmt.Errorf("chaos: %q is no object and no nemesis; there are: %s", word, strings.Join(all, ", "))
+			return fmt.Errorf("chaos: %q is no object, no nemesis and no topology; there are: %s", word, strings.Join(all, ", "))
 		}
 	}
 	return nil
@@ -103,10 +104,15 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 	if *total > 0 {
 		began := time.Now()
 		t.Run("storm", func(t *testing.T) {
-			for lane, version := range versions {
-				t.Run(version, func(t *testing.T) {
-					t.Parallel()
-					newArena(t, version).storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
+			all := phases(seed)
+			for i, phase := range all {
+				t.Run(fmt.Sprint("phase ", i+1), func(t *testing.T) {
+					for j, l := range phase {
+						t.Run(l.at.name+" "+l.version, func(t *testing.T) {
+							t.Parallel()
+							newArenaOn(t, l.at, l.version).storm(t, rand.New(rand.NewPCG(seed, uint64(i*len(versions)+j))), *total/time.Duration(len(all)))
+						})
+					}
 				})
 			}
 		})
@@ -118,13 +124,15 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 		}
 		return
 	}
-	for lane := range lanes {
-		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+	run := shortLanes(seed)
+	for i, l := range run {
+		t.Run(fmt.Sprint("lane ", i), func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, versions[lane])
-			rnd := rand.New(rand.NewPCG(seed, uint64(lane)))
-			for i, o := range objects {
-				if i%lanes == lane && chosen(o.name, objectNames) {
+			a := newArenaOn(t, l.at, l.version)
+			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+			for j, o := range objects {
+				mine := j%len(run) == i || l.at.name != onSingle
+				if mine && chosen(o.name, objectNames) && a.at.has(o) {
 					a.short(t, o, rnd)
 				}
 			}
@@ -139,7 +147,7 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	for tries := 0; chances == 0; {
 		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
 		tries++
-		for _, n := range aimed(o, rnd) {
+		for _, n := range a.aimed(o, rnd) {
 			v := a.judged(t, o, n, short, rnd.Uint64())
 			if chances += v.chances; v.unjudged > 0 {
 				tries = 0
@@ -148,12 +156,17 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	}
 }
 
-// aimed returns a nemesis of each group, for holds one that is aimed at what it breaks.
-func aimed(o object, rnd *rand.Rand) (some []nemesis) {
-	for _, group := range []string{"network", "clients", "refusals"} {
+// aimed returns a nemesis of each group of short rounds, for holds one that is aimed at what it breaks. With -only it may be of any
+// group.
+func (a *arena) aimed(o object, rnd *rand.Rand) (some []nemesis) {
+	from := []string{"network", "clients", "refusals"}
+	if a.at.name != onSingle || slices.ContainsFunc(nemeses, func(n nemesis) bool { return !chosen(n.name, nemesisNames) }) {
+		from = groups
+	}
+	for _, group := range from {
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == group && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
+			if n.group == group && chosen(n.name, nemesisNames) && a.meets(n) && (n.holdOn || o.do != nil || *only != "") {
 				of = append(of, n)
 			}
 		}
@@ -164,37 +177,47 @@ func aimed(o object, rnd *rand.Rand) (some []nemesis) {
 	return some
 }
 
-// storm runs all objects under all nemeses, in any order, until the time is over.
+// storm runs all objects under all nemeses that have a meaning here, in any order, until the time is over.
 func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 	t.Helper()
 	end := time.Now().Add(d)
 	a.each(t, rnd, end)
-	for time.Now().Before(end) {
-		for _, i := range rnd.Perm(len(objects) * len(nemeses)) {
-			o, n := objects[i%len(objects)], nemeses[i/len(objects)]
-			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) {
-				continue
-			}
+	var of []object
+	var under []nemesis
+	for _, o := range objects {
+		if chosen(o.name, objectNames) && a.at.has(o) {
+			of = append(of, o)
+		}
+	}
+	for _, n := range nemeses {
+		if chosen(n.name, nemesisNames) && a.meets(n) {
+			under = append(under, n)
+		}
+	}
+	for len(of) > 0 && len(under) > 0 && time.Now().Before(end) {
+		for _, i := range rnd.Perm(len(of) * len(under)) {
 			if !time.Now().Before(end) {
 				return
 			}
-			a.judged(t, o, n, 3*time.Second, rnd.Uint64())
+			a.judged(t, of[i%len(of)], under[i/len(of)], 3*time.Second, rnd.Uint64())
 		}
 	}
 }
 
-// each runs rounds until each object had a chance under each group of nemeses, or the time is over. The lanes share the work.
+// each runs rounds until each object had a chance under each group of nemeses that needs one, or the time is over. The lanes of a
+// topology share the work.
 func (a *arena) each(t *testing.T, rnd *rand.Rand, end time.Time) {
 	t.Helper()
-	for _, i := range rnd.Perm(len(objects) * len(groups)) {
-		o, g := objects[i%len(objects)], groups[i/len(objects)]
+	needs := a.at.needs
+	for _, i := range rnd.Perm(len(objects) * len(needs)) {
+		o, g := objects[i%len(objects)], needs[i/len(objects)]
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == g && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
+			if n.group == g && chosen(n.name, nemesisNames) && a.meets(n) && a.at.has(o) && (n.holdOn || o.do != nil) {
 				of = append(of, n)
 			}
 		}
-		for len(of) > 0 && chosen(o.name, objectNames) && shown.chances(o, g) == 0 && time.Now().Before(end) {
+		for len(of) > 0 && chosen(o.name, objectNames) && shown.chances(a.at.placed(o), g) == 0 && time.Now().Before(end) {
 			a.judged(t, o, of[rnd.IntN(len(of))], 3*time.Second, rnd.Uint64())
 		}
 	}
@@ -205,7 +228,10 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	t.Helper()
 	v := a.round(o, n, d, seed)
 	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances, v.slowest.Round(time.Millisecond))
-	shown.add(o, n, v)
+	for _, found := range v.counted[:min(len(v.counted), mostShown)] {
+		t.Logf("%s under %s, not promised: %s", o.name, n.name, found)
+	}
+	shown.add(a.at.placed(o), n, v)
 	for _, found := range v.violations {
 		t.Errorf("%s under %s: %s", o.name, n.name, found)
 	}

@@ -13,16 +13,23 @@
 // The run also finds seeds. A seed is a known defect: the proxies exchange a script for one that is wrong in one place. A run
 // fails if an oracle does not find a seed in time.
 //
+// # Topologies
+//
+// The servers are one server, a master and its replica under Sentinels, a cluster of three masters with replicas, or the five of a red
+// lock. A process of a topology has a proxy before each server. After some faults not all is promised: a server that is restarted
+// without its data forgets holds, and so does a replica that takes over. A nemesis says what is promised then. What oracles
+// find of the rest is counted, and is no violation.
+//
 // # Commands
 //
 //	go test ./chaos                                # short rounds of each object, and the seeds
 //	go test ./chaos -args -for 10m                 # as many rounds as there is time for
-//	go test ./chaos -args -only fair,killed        # some objects and nemeses
+//	go test ./chaos -args -only fair,killed        # some objects, nemeses and topologies
 //	go test ./chaos -args -seed 7                  # names, choices and the order of nemeses of an earlier run
 //
 // # What it does not show
 //
-// The rounds run against one server. Its objects are locks of all kinds but the red lock, elections, both semaphores, the latch, the
+// The objects are locks of all kinds, elections, both semaphores, the latch, the
 // limiter, Compute of a map, near caches, and the plain, the bounded and the reliable queue. Jepsen's tools, loss of packets between
 // servers and steps of clients' clocks are not part of it.
 package chaos

@@ -12,7 +12,8 @@ const (
 	parties = processes * workers * 2 / 3
 )
 
-func latchName(name string, i int64) string { return fmt.Sprintf("%s:%d", name, i) }
+// latchName returns the name of one of the latches of a name: all of them are in its slot.
+func latchName(name string, i int64) string { return fmt.Sprintf("{%s}:%d", name, i) }
 
 func armed(ctx context.Context, c *rueidisson.Client, name string) error {
 	for i := range int64(latches) {

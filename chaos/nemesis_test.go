@@ -3,6 +3,8 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -15,15 +17,26 @@ type nemesis struct {
 	name   string
 	group  string
 	holdOn bool // holders keep what they have beyond the lease: else what it breaks is seldom seen
+
+	on       []string      // topologies; nil: those on which no server is replaced because of it
+	clocked  bool          // it sets the server's clock
+	promises []string      // what is judged; nil: everything. What else oracles find is counted
+	lasts    time.Duration // for how long a round has load at least
+
 	breaks func(ctx context.Context, f *field)
 }
 
 // field holds what a nemesis may break.
 type field struct {
 	rnd     *rand.Rand
-	server  *redistest.Server
-	raw     rueidis.Client // on a connection of its own
-	proxies []*redistest.Proxy
+	t       testing.TB
+	site    *site
+	names   []string             // of the round
+	name    string               // one of them
+	server  *redistest.Server    // a master of it
+	raw     rueidis.Client       // of the server, on a connection of its own
+	proxies []*redistest.Proxy   // before servers in use
+	lines   [][]*redistest.Proxy // of each process: before each server
 	users   []*redistest.Child
 	record  *recorder
 	kill    func(i int) // kills a user, and starts another in its place when the round is over
@@ -73,7 +86,10 @@ func (f *field) do(words ...string) {
 	}
 }
 
-var nemeses = []nemesis{
+var nemeses = slices.Concat(ofAll, ofTopologies)
+
+// ofAll are the nemeses that need no topology of their own.
+var ofAll = []nemesis{
 	{name: "none", group: "none", breaks: func(ctx context.Context, _ *field) { <-ctx.Done() }},
 
 	{name: "lost-replies", group: "network", breaks: often(10*time.Millisecond, 80*time.Millisecond, func(ctx context.Context, f *field) bool {
@@ -158,7 +174,7 @@ var nemeses = []nemesis{
 			func() { f.do("CONFIG", "SET", "maxmemory", "0") })
 	})},
 	{name: "no-replicas", group: "refusals", holdOn: true, breaks: often(20*time.Millisecond, 300*time.Millisecond, func(ctx context.Context, f *field) bool {
-		return f.during(ctx, f.between(50*time.Millisecond, watchdog), "NOREPLICAS", func() { f.do("CONFIG", "SET", "min-replicas-to-write", "1") },
+		return f.during(ctx, f.between(50*time.Millisecond, watchdog), "NOREPLICAS", func() { f.do("CONFIG", "SET", "min-replicas-to-write", "9") },
 			func() { f.do("CONFIG", "SET", "min-replicas-to-write", "0") })
 	})},
 	{name: "no-permission", group: "refusals", breaks: often(50*time.Millisecond, 300*time.Millisecond, func(ctx context.Context, f *field) bool {
@@ -173,7 +189,7 @@ var nemeses = []nemesis{
 		return f.during(ctx, 0, "CLIENT KILL", func() { f.do("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes") }, func() {})
 	})},
 
-	{name: "stopped-server", group: "server", holdOn: true, breaks: often(100*time.Millisecond, 400*time.Millisecond, func(ctx context.Context, f *field) bool {
+	{name: "stopped-server", group: "server", on: []string{onSingle, onFive}, holdOn: true, breaks: often(100*time.Millisecond, 400*time.Millisecond, func(ctx context.Context, f *field) bool {
 		return f.during(ctx, f.between(50*time.Millisecond, watchdog), "stopped server", f.server.Pause, f.server.Resume)
 	})},
 }

@@ -26,10 +26,11 @@ type held struct {
 
 // terms are those of one call to acquire.
 type terms struct {
-	rnd   *rand.Rand
-	names []string      // of the round
-	lease time.Duration // 0: the client renews the hold
-	alone bool          // the hold excludes all others of the name
+	rnd     *rand.Rand
+	members []*rueidisson.Client // of the process: the first one is that of objects with one client
+	names   []string             // of the round
+	lease   time.Duration        // 0: the client renews the hold
+	alone   bool                 // the hold excludes all others of the name
 }
 
 func (t terms) name() string { return t.names[t.rnd.IntN(len(t.names))] }
@@ -44,11 +45,12 @@ func (t terms) options() (opts []lock.LockOption) {
 // object is one kind of object: how it is acquired, and what holds of it.
 type object struct {
 	name    string
-	limit   int  // how many may hold a name at a time
-	tokens  bool // each hold has a fencing token: they rise, and its holder writes a guarded value
-	hashed  bool // the name is a hash with the owners as fields
-	several bool // a hold has two names
-	leased  bool // the hold of a process that dies ends
+	on      []string // topologies; nil: all on which one client is enough
+	limit   int      // how many may hold a name at a time
+	tokens  bool     // each hold has a fencing token: they rise, and its holder writes a guarded value
+	hashed  bool     // the name is a hash with the owners as fields
+	several bool     // a hold has two names
+	leased  bool     // the hold of a process that dies ends
 	set     func(ctx context.Context, c *rueidisson.Client, name string) error
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
@@ -101,6 +103,7 @@ var objects = []object{
 		}
 		return holding(h, err, names, false)
 	}},
+	red,
 	{name: "permits", limit: permits, leased: true, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.PermitSemaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {

@@ -20,12 +20,12 @@ var pagePath = flag.String("page", "", "write what a run with -for saw into this
 
 const reliability = "../docs/reliability.md"
 
-// groups of nemeses under which the promises hold.
-var groups = []string{"network", "clients", "refusals", "server"}
+// groups of nemeses. What a server forgets in one of them is not promised, and counted.
+var groups = []string{"network", "clients", "refusals", "server", "slot moves", "minority", "forgetting"}
 
 // cell counts what rounds of an object showed under a group of nemeses.
 type cell struct {
-	rounds, operations, faults, chances, violations, unjudged int
+	rounds, operations, faults, chances, violations, counted, unjudged int
 }
 
 // report adds up what the rounds and the seeds of a run show.
@@ -50,7 +50,8 @@ func (r *report) add(o object, n nemesis, v verdict) {
 	k := [2]string{o.name, n.group}
 	c := r.cells[k]
 	r.cells[k] = cell{
-		c.rounds + 1, c.operations + v.holds + v.done, c.faults + v.faults, c.chances + v.chances, c.violations + len(v.violations), c.unjudged + v.unjudged,
+		c.rounds + 1, c.operations + v.holds + v.done, c.faults + v.faults, c.chances + v.chances, c.violations + len(v.violations),
+		c.counted + len(v.counted), c.unjudged + v.unjudged,
 	}
 }
 
@@ -60,12 +61,12 @@ func (r *report) found(seed string, after time.Duration) {
 	r.seeds[seed] = after
 }
 
-// without returns the cells in which nothing could have shown.
+// without returns the cells in which nothing could have shown, and should have.
 func (r *report) without() (cells []string) {
-	for _, o := range objects {
-		for _, g := range groups {
-			if chosen(o.name, objectNames) && r.cells[[2]string{o.name, g}].chances == 0 {
-				cells = append(cells, o.name+" under "+g)
+	for name, needs := range places {
+		for _, g := range needs {
+			if r.cells[[2]string{name, g}].chances == 0 {
+				cells = append(cells, name+" under "+g)
 			}
 		}
 	}
@@ -76,21 +77,24 @@ func (r *report) without() (cells []string) {
 func (r *report) write(path string, took time.Duration, seed uint64) error {
 	var sum cell
 	rows := table("Object", groups...)
-	for _, o := range objects {
+	for name := range placedNames {
 		var line []string
 		for _, g := range groups {
-			c := r.cells[[2]string{o.name, g}]
+			c := r.cells[[2]string{name, g}]
 			sum = cell{
 				sum.rounds + c.rounds, sum.operations + c.operations, sum.faults + c.faults, sum.chances + c.chances,
-				sum.violations + c.violations, sum.unjudged + c.unjudged,
+				sum.violations + c.violations, sum.counted + c.counted, sum.unjudged + c.unjudged,
 			}
 			text := "–" // no round had time
 			if c.rounds > 0 {
 				text = fmt.Sprintf("%d of %d", c.violations, c.chances)
 			}
+			if c.counted > 0 {
+				text += fmt.Sprintf(" (%d)", c.counted)
+			}
 			line = append(line, text)
 		}
-		rows += row(o.name, line...)
+		rows += row(name, line...)
 	}
 	seedRows := table("Seed", "object", "faults", "found after")
 	for _, s := range seeds {
@@ -100,9 +104,9 @@ func (r *report) write(path string, took time.Duration, seed uint64) error {
 		}
 		seedRows += row(s.name, s.object, s.nemesis, after)
 	}
-	verdict := fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances. %d names were left unjudged because the\n"+
-		"machine stood still. %d of %d seeds were found.\n\nOn %s, in %v, with seed %d, on Redis 7.0, Redis 8.0 and Valkey 8.1; %s, %d processors.\n",
-		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.unjudged, len(r.seeds), len(seeds),
+	verdict := fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances. %d findings are not promised, since a\n"+
+		"server had forgotten something. %d names were left unjudged because the machine stood still. %d of %d seeds were found.\n\nOn %s, in %v, with seed %d, on Redis 7.0, Redis 8.0 and Valkey 8.1; %s, %d processors.\n",
+		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.counted, sum.unjudged, len(r.seeds), len(seeds),
 		time.Now().UTC().Format("2 January 2006"), took.Round(time.Second), seed, runtime.Version(), runtime.NumCPU())
 	for part, text := range map[string]string{"verdict": verdict, "cells": rows, "seeds": seedRows, "nemeses": faults()} {
 		if err := page.Write(path, part, text); err != nil {
@@ -139,7 +143,7 @@ func row(first string, others ...string) string {
 func TestThePageIsAboutThisCode(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, page.Check(reliability, "nemeses", faults(), "nemeses"))
-	for part, names := range map[string][]string{"cells": slices.Collect(objectNames), "seeds": seedNames()} {
+	for part, names := range map[string][]string{"cells": slices.Collect(placedNames), "seeds": seedNames()} {
 		text, err := page.Read(reliability, part)
 		require.NoError(t, err)
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -171,13 +175,18 @@ func TestAReportIsWritten(t *testing.T) {
 	require.Contains(t, r.without(), objects[1].name+" under network")
 	require.NotContains(t, r.without(), lock.name+" under network")
 	require.Contains(t, r.without(), lock.name+" under clients", "no round of it")
+	require.Contains(t, r.without(), lock.name+", cluster under slot moves")
+	require.NotContains(t, r.without(), lock.name+" under slot moves", "one server has none")
+	onCluster := topologies[slices.IndexFunc(topologies, func(t topology) bool { return t.name == onCluster })]
+	r.add(onCluster.placed(lock), nemesis{group: "forgetting"}, verdict{chances: 4, counted: []string{"one", "two"}})
 	require.NoError(t, r.write(path, time.Minute, 9))
 	cells, err := page.Read(path, "cells")
 	require.NoError(t, err)
 	require.Contains(t, cells, "| lock | 1 of 5 | – |")
+	require.Contains(t, cells, "| lock, cluster | – | – | – | – | – | – | 0 of 4 (2) |")
 	all, err := page.Read(path, "verdict")
 	require.NoError(t, err)
-	require.Contains(t, all, "1 violations in 3 rounds: 9 operations")
+	require.Contains(t, all, "1 violations in 4 rounds: 9 operations")
 	found, err := page.Read(path, "seeds")
 	require.NoError(t, err)
 	require.Contains(t, found, "| 1.2s |")

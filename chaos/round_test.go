@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,55 +19,113 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// arena is a server, and processes that use it through proxies.
+// arena is a topology, and processes that use it through proxies.
 type arena struct {
 	t       testing.TB
+	at      topology
+	site    site
 	server  *redistest.Server
-	direct  *rueidisson.Client // of the test, which no nemesis reaches
+	members []*rueidisson.Client // of the test, which no nemesis reaches: one for each client of a process
+	direct  *rueidisson.Client   // the first of them
 	raw     rueidis.Client
-	proxies []*redistest.Proxy
-	store   *redistest.Proxy // before the server of guarded values, which no nemesis reaches
+	admins  map[*redistest.Server]rueidis.Client
+	lines   [][]*redistest.Proxy // of each process: before each server
+	proxies []*redistest.Proxy   // all of them
+	store   *redistest.Proxy     // before the server of guarded values, which no nemesis reaches
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
 }
 
+// newArena starts one server.
 func newArena(t testing.TB, version string) *arena {
 	t.Helper()
-	a := &arena{t: t, server: redistest.Start(t, redistest.Version(version)), clients: map[int]string{}}
-	a.raw = a.server.Client(t)
-	direct, err := redistest.Patient(func() (*rueidisson.Client, error) {
-		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{a.server.Addr()}, DisableCache: true, ForceSingleClient: true})
-	})
-	require.NoError(t, err)
-	a.direct = direct
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
-		defer cancel()
-		_ = direct.Close(ctx)
-	})
+	return newArenaOn(t, topologies[0], version)
+}
+
+func newArenaOn(t testing.TB, at topology, version string) *arena {
+	t.Helper()
+	a := &arena{t: t, at: at, site: at.start(t, version), clients: map[int]string{}, admins: map[*redistest.Server]rueidis.Client{}}
+	a.server, a.raw = a.site.servers[0], a.site.raw(t)
+	for _, e := range a.site.entries {
+		direct, err := e.open()
+		require.NoError(t, err)
+		a.members = append(a.members, direct)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
+			defer cancel()
+			_ = direct.Close(ctx)
+		})
+	}
+	a.direct = a.members[0]
 	a.store = redistest.NewProxy(t, redistest.Start(t, redistest.Version(version)).Addr())
 	for i := range processes {
-		a.proxies = append(a.proxies, redistest.NewProxy(t, a.server.Addr()))
+		var line []*redistest.Proxy
+		for _, s := range a.site.servers {
+			line = append(line, redistest.NewProxy(t, s.Addr()))
+		}
+		a.lines, a.proxies = append(a.lines, line), append(a.proxies, line...)
 		a.users = append(a.users, nil)
 		a.start(i)
 	}
 	return a
 }
 
+// admin returns a client of one server, which no nemesis reaches.
+func (a *arena) admin(s *redistest.Server) rueidis.Client {
+	if a.admins[s] == nil {
+		a.admins[s] = s.Client(a.t)
+	}
+	return a.admins[s]
+}
+
 // start starts a process. The processes have the numbers from 1 on.
 func (a *arena) start(i int) {
-	a.users[i] = redistest.StartChild(a.t, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_SERVER="+a.proxies[i].Addr(),
-		"CHAOS_STORE="+a.store.Addr())
+	var entries []entry
+	for _, e := range a.site.entries {
+		e.Through = redistest.Detours(a.lines[i]...)
+		entries = append(entries, e)
+	}
+	line, err := json.Marshal(entries)
+	require.NoError(a.t, err)
+	a.users[i] = redistest.StartChild(a.t, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_ENTRIES="+string(line), "CHAOS_STORE="+a.store.Addr())
 	a.clients[i+1] = strings.TrimPrefix(a.users[i].Await("client"), "client ")
+}
+
+// field returns what a nemesis may break in a round with these names. Of several masters it is one of them.
+func (a *arena) field(names []string, seed uint64, own *recorder, kill func(i int)) *field {
+	f := &field{rnd: rand.New(rand.NewPCG(seed, 0)), t: a.t, site: &a.site, names: names, lines: a.lines, users: a.users, record: own, kill: kill}
+	f.name = names[f.rnd.IntN(len(names))]
+	f.server = a.site.master(f, f.name)
+	f.raw = a.admin(f.server)
+	if a.site.sentinel == nil && a.site.cluster == nil {
+		f.proxies = a.proxies
+		return f
+	}
+	for _, line := range a.lines { // those that are in use
+		f.proxies = append(f.proxies, line[slices.Index(a.site.servers, f.server)])
+	}
+	return f
 }
 
 // mostShown is how many findings of a name are shown.
 const mostShown = 3
 
+// What oracles judge. A nemesis after which not all is promised says what still is.
+const (
+	exclusion = "exclusion"               // holds do not overlap, tokens rise
+	aLease    = "exclusion after a lease" // they overlap for a lease at most
+	notice    = "notice"                  // a hold is lost before the server gives the name away
+	fencing   = "fencing"                 // a guarded value keeps the order of tokens
+	progress  = "progress"                // what is free can be acquired after the faults
+	contents  = "contents"                // numbers and elements of an object are right
+)
+
 // verdict has the findings and the counts of a round.
 type verdict struct {
+	promises   []string // what is judged; nil: everything
 	violations []string
+	counted    []string // what was found and is not promised
 	chances    int
 	holds      int
 	writes     int
@@ -78,12 +137,27 @@ type verdict struct {
 	still      time.Duration // for how long a process of the round stood still, not counting those that were stopped
 }
 
+func (v *verdict) judges(what string) bool {
+	return v.promises == nil || slices.Contains(v.promises, what)
+}
+
+// finds notes what oracles have found: it is a violation if the round promises it.
+func (v *verdict) finds(what string, found ...string) {
+	if v.judges(what) {
+		v.violations = append(v.violations, found...)
+	} else {
+		v.counted = append(v.counted, found...)
+	}
+}
+
 // round has the processes use names that are new, while the nemesis breaks something.
 func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verdict) {
 	a.t.Helper()
 	a.rounds++
+	d, v.promises = max(d, n.lasts), n.promises
 	ctx, cancel := context.WithTimeout(context.Background(), 10*redistest.Soon)
 	defer cancel()
+	reign := a.reign(ctx)
 	var names []string
 	for i := range 3 {
 		name := fmt.Sprintf("%s-%d-%d", redistest.Name(a.t), a.rounds, i)
@@ -113,10 +187,10 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	killed := map[int]bool{}
 	load, over := context.WithTimeout(ctx, d)
 	defer over()
-	n.breaks(load, &field{rnd: rand.New(rand.NewPCG(seed, 0)), server: a.server, raw: a.raw, proxies: a.proxies, users: a.users, record: own, kill: func(i int) {
+	n.breaks(load, a.field(names, seed, own, func(i int) {
 		killed[i] = true
 		a.users[i].Kill()
-	}})
+	}))
 	<-load.Done()
 	for i, u := range a.users {
 		if !killed[i] {
@@ -135,6 +209,11 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 		clients[proc] = id
 	}
 	sleep(ctx, redistest.Scaled(o.rests))
+	if now := a.reign(ctx); v.promises == nil && !slices.Equal(reign, now) {
+		v.promises = stillPromised // the machine is slow
+		v.unjudged += len(names)
+		a.t.Logf("%s under %s: a replica took over, and no nemesis had it do that: %q, then %q", o.name, n.name, reign, now)
+	}
 	events := a.collect(dir, &v)
 	a.settled(ctx, &v, o, names, events, len(killed) > 0)
 	stopWatching()
@@ -172,6 +251,14 @@ func (a *arena) collect(dir string, v *verdict) (events []event) {
 	return events
 }
 
+// about returns findings with the name that they are about.
+func about(name string, found []string) (all []string) {
+	for _, f := range found {
+		all = append(all, name+": "+f)
+	}
+	return all
+}
+
 // judge asks the oracles of holds.
 func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients map[int]string) {
 	if o.judge != nil {
@@ -181,21 +268,21 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 	for name, spans := range all {
 		v.holds += len(spans)
 		v.chances += passings(spans)
-		found := overlaps(spans, o.limit)
+		v.finds(exclusion, about(name, overlaps(spans, o.limit))...)
 		if o.tokens {
-			found = append(found, falling(spans)...)
+			v.finds(exclusion, about(name, falling(spans))...)
 		}
 		if o.hashed {
 			some, _ := untold(spans, w.seen[name], clients)
-			found = append(found, some...)
+			v.finds(notice, about(name, some)...)
 		}
-		for _, f := range found {
-			v.violations = append(v.violations, name+": "+f)
+		if late := apart(spans, events); len(late) > 0 && v.judges(aLease) {
+			v.finds(aLease, about(name, overlaps(late, o.limit))...)
 		}
 	}
 	if o.tokens {
 		found, writes, chances := unordered(events)
-		v.violations = append(v.violations, found...)
+		v.finds(fencing, found...)
 		v.writes, v.chances = writes, v.chances+chances
 	}
 	v.chances += lateOnes(events, all)
@@ -209,7 +296,12 @@ const free = 2 * (longest + 6*time.Second)
 
 // settled checks that each name can be acquired when the faults are over, and that no permit is lost or too many.
 func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, events []event, killed bool) {
-	limit := redistest.Scaled(free)
+	limit, what := redistest.Scaled(free), contents
+	if o.judge == nil && o.free == nil {
+		what = progress
+	} else if !v.judges(contents) {
+		limit = redistest.Scaled(2 * longest) // nothing that is waited for need come
+	}
 	for i, name := range names {
 		stop := redistest.Metronome()
 		waiting, cancel := context.WithTimeout(ctx, limit)
@@ -231,14 +323,14 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 			v.unjudged++
 			a.t.Logf("%s is not judged: this process stood still for %v: %v", name, still, err)
 		default:
-			v.violations = append(v.violations, fmt.Sprintf("%s: after the faults: %v", name, err))
+			v.finds(what, fmt.Sprintf("%s: after the faults: %v", name, err))
 		}
 	}
 }
 
 // acquired acquires a name and releases it. An object of several names takes the other one, too.
 func (a *arena) acquired(ctx context.Context, o object, name, other string) error {
-	t := terms{rnd: rand.New(rand.NewPCG(1, 1)), names: []string{name}, alone: true}
+	t := terms{rnd: rand.New(rand.NewPCG(1, 1)), members: a.members, names: []string{name}, alone: true}
 	if o.several {
 		t.names = append(t.names, other)
 	}
