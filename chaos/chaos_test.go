@@ -228,8 +228,9 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	t.Helper()
 	v := a.round(o, n, d, seed)
 	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances, v.slowest.Round(time.Millisecond))
-	for _, found := range v.counted[:min(len(v.counted), mostShown)] {
-		t.Logf("%s under %s, not promised: %s", o.name, n.name, found)
+	if len(v.counted) > 0 {
+		first, _, _ := strings.Cut(v.counted[0], "\n")
+		t.Logf("%s under %s: %d findings that are not promised, such as: %s", o.name, n.name, len(v.counted), first)
 	}
 	shown.add(a.at.placed(o), n, v)
 	for _, found := range v.violations {

@@ -12,8 +12,14 @@ const (
 	parties = processes * workers * 2 / 3
 )
 
-// latchName returns the name of one of the latches of a name: all of them are in its slot.
-func latchName(name string, i int64) string { return fmt.Sprintf("{%s}:%d", name, i) }
+func latchName(name string, i int64) string { return fmt.Sprintf("%s:%d", name, i) }
+
+func latchNames(name string) (all []string) {
+	for i := range int64(latches) {
+		all = append(all, latchName(name, i))
+	}
+	return all
+}
 
 func armed(ctx context.Context, c *rueidisson.Client, name string) error {
 	for i := range int64(latches) {

@@ -31,8 +31,8 @@ type field struct {
 	rnd     *rand.Rand
 	t       testing.TB
 	site    *site
-	names   []string             // of the round
-	name    string               // one of them
+	keys    []string             // names of the round, as servers have them
+	key     string               // one of them
 	server  *redistest.Server    // a master of it
 	raw     rueidis.Client       // of the server, on a connection of its own
 	proxies []*redistest.Proxy   // before servers in use

@@ -32,7 +32,7 @@ func once(do func(ctx context.Context, f *field)) func(context.Context, *field) 
 // takenOver waits until another server has taken over from a master.
 func (f *field) takenOver(old *redistest.Server) {
 	if f.site.cluster != nil {
-		f.site.cluster.AwaitMaster(f.t, f.name, old.Addr())
+		f.site.cluster.AwaitMaster(f.t, f.key, old.Addr())
 	} else {
 		f.site.sentinel.AwaitMaster(f.t, old.Addr())
 	}
@@ -113,13 +113,13 @@ var ofTopologies = []nemesis{
 	{name: "paused-master", group: "server", on: []string{onSentinel, onCluster}, holdOn: true, breaks: often(100*time.Millisecond, 400*time.Millisecond, func(ctx context.Context, f *field) bool {
 		return f.during(ctx, f.between(50*time.Millisecond, shortPause), "paused master", f.server.Pause, f.server.Resume)
 	})},
-	// The slot of a name is on its way for a while, and some of its keys are there before the others.
+	// The slot of a name moves for a while, and some of its keys are there before the others.
 	{name: "slot-moves", group: "slot moves", on: []string{onCluster}, holdOn: true, breaks: often(0, 150*time.Millisecond, func(ctx context.Context, f *field) bool {
-		name := f.names[f.rnd.IntN(len(f.names))]
-		m := f.site.cluster.StartMigration(f.t, name)
+		key := f.keys[f.rnd.IntN(len(f.keys))]
+		m := f.site.cluster.StartMigration(f.t, key)
 		return f.during(ctx, f.between(0, 400*time.Millisecond), "slot move", func() {
 			if f.rnd.IntN(2) == 0 {
-				m.Move(f.t, name)
+				m.Move(f.t, key)
 			}
 		}, func() { m.Finish(f.t) })
 	})},
@@ -129,7 +129,7 @@ var ofTopologies = []nemesis{
 	})},
 	{name: "forgetful-failover", group: "forgetting", on: []string{onSentinel, onCluster}, promises: stillPromised, lasts: failoverTakes, holdOn: true, breaks: once(func(ctx context.Context, f *field) {
 		f.failover(ctx, func(old *redistest.Server) {
-			redistest.Forgotten(f.t, old, f.site.replica(f.name), func() { sleep(ctx, f.between(100*time.Millisecond, shortPause)) })
+			redistest.Forgotten(f.t, old, f.site.replica(f.key), func() { sleep(ctx, f.between(100*time.Millisecond, shortPause)) })
 		})
 	})},
 	{name: "returning-master", group: "forgetting", on: []string{onSentinel, onCluster}, promises: stillPromised, lasts: failoverTakes, holdOn: true, breaks: once(func(ctx context.Context, f *field) {

@@ -55,7 +55,8 @@ type object struct {
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
-	rests time.Duration // after a round, so that clients have logged what callers that left cannot be told
+	keys  func(name string) []string // under which servers have a name; nil: the name itself
+	rests time.Duration              // after a round, so that clients have logged what callers that left cannot be told
 
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
@@ -154,12 +155,18 @@ var objects = []object{
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
-	datum("latch", countAndWait, counted).setBy(armed),
+	datum("latch", countAndWait, counted).setBy(armed).keptAs(latchNames),
 	datum("near", readOrWrite, notStale),
 }
 
 func (o object) restingFor(d time.Duration) object {
 	o.rests = d
+	return o
+}
+
+// keptAs tells under which names the servers have a name of the object.
+func (o object) keptAs(keys func(name string) []string) object {
+	o.keys = keys
 	return o
 }
 

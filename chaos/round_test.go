@@ -93,10 +93,16 @@ func (a *arena) start(i int) {
 }
 
 // field returns what a nemesis may break in a round with these names. Of several masters it is one of them.
-func (a *arena) field(names []string, seed uint64, own *recorder, kill func(i int)) *field {
-	f := &field{rnd: rand.New(rand.NewPCG(seed, 0)), t: a.t, site: &a.site, names: names, lines: a.lines, users: a.users, record: own, kill: kill}
-	f.name = names[f.rnd.IntN(len(names))]
-	f.server = a.site.master(f, f.name)
+func (a *arena) field(o object, names []string, seed uint64, own *recorder, kill func(i int)) *field {
+	f := &field{rnd: rand.New(rand.NewPCG(seed, 0)), t: a.t, site: &a.site, keys: names, lines: a.lines, users: a.users, record: own, kill: kill}
+	if o.keys != nil {
+		f.keys = nil
+		for _, name := range names {
+			f.keys = append(f.keys, o.keys(name)...)
+		}
+	}
+	f.key = f.keys[f.rnd.IntN(len(f.keys))]
+	f.server = a.site.master(f, f.key)
 	f.raw = a.admin(f.server)
 	if a.site.sentinel == nil && a.site.cluster == nil {
 		f.proxies = a.proxies
@@ -187,7 +193,7 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 	killed := map[int]bool{}
 	load, over := context.WithTimeout(ctx, d)
 	defer over()
-	n.breaks(load, a.field(names, seed, own, func(i int) {
+	n.breaks(load, a.field(o, names, seed, own, func(i int) {
 		killed[i] = true
 		a.users[i].Kill()
 	}))
@@ -319,7 +325,7 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 		cancel()
 		switch still := stop(); {
 		case err == nil:
-		case still > limit/8:
+		case still > limit/8 && v.judges(what):
 			v.unjudged++
 			a.t.Logf("%s is not judged: this process stood still for %v: %v", name, still, err)
 		default:

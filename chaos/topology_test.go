@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -249,3 +250,56 @@ var red = object{name: "red", on: []string{onFive}, limit: 1, leased: true, acqu
 	h, err := redlock.New(all...).With(redlock.WithRestartGuard(longest), redlock.WithMemberTimeout(redistest.Scaled(100*time.Millisecond))).Lock(ctx, t.options()...)
 	return holding(h, err, []string{name}, false)
 }}
+
+// TestObjectsAndNemesesHaveTheirTopologies: a red lock needs five servers, and nothing else runs there. Each topology has a nemesis of
+// each group in which it needs chances.
+func TestObjectsAndNemesesHaveTheirTopologies(t *testing.T) {
+	t.Parallel()
+	for _, at := range topologies {
+		for _, o := range objects {
+			require.Equal(t, (at.name == onFive) == slices.Contains(o.on, onFive), at.has(o), "%s, %s", o.name, at.name)
+		}
+		a := &arena{at: at}
+		for _, g := range at.needs {
+			require.True(t, slices.ContainsFunc(nemeses, func(n nemesis) bool { return n.group == g && n.holdOn && a.meets(n) }), "%s: %s", at.name, g)
+		}
+	}
+	for name, want := range map[string][]string{
+		"cut":             {onSingle, onSentinel, onCluster, onFive},
+		"stopped-server":  {onSingle, onFive},
+		"slot-moves":      {onCluster},
+		"partition":       {onSentinel},
+		"minority-dead":   {onFive},
+		"clock-forward":   nil,
+		"restarted-empty": {onSingle},
+	} {
+		n := nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.name == name })]
+		var got []string
+		for _, at := range topologies {
+			if (&arena{at: at}).meets(n) {
+				got = append(got, at.name)
+			}
+		}
+		require.Equal(t, want, got, name)
+		if n.clocked {
+			require.True(t, (&arena{at: topologies[0], site: site{clock: &redistest.Clock{}}}).meets(n), name)
+		}
+	}
+}
+
+// TestANewReignIsSeen: a failover that no nemesis made is told from what a slow machine does.
+func TestANewReignIsSeen(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t)
+	a := &arena{t: t, site: site{servers: s.Nodes(), sentinel: s}, admins: map[*redistest.Server]rueidis.Client{}}
+	before := a.reign(t.Context())
+	require.Len(t, before, 1)
+	require.Equal(t, before, a.reign(t.Context()))
+	old := s.Master()
+	old.Pause()
+	s.AwaitMaster(t, old.Addr())
+	old.Resume()
+	s.AwaitComplete(t)
+	require.NotEqual(t, before, a.reign(t.Context()))
+	require.Empty(t, (&arena{}).reign(t.Context()), "one server")
+}
