@@ -282,9 +282,7 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 			some, _ := untold(spans, w.seen[name], clients)
 			v.finds(notice, about(name, some)...)
 		}
-		if late := apart(spans, events); len(late) > 0 && v.judges(aLease) {
-			v.finds(aLease, about(name, overlaps(late, o.limit))...)
-		}
+		v.finds(aLease, about(name+", more than a lease after there were two masters", overlaps(apart(spans, events), o.limit))...)
 	}
 	if o.tokens {
 		found, writes, chances := unordered(events)
