@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +19,8 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
-	"github.com/rueidisson/rueidisson/rmap/nearcache"
+	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
 const (
@@ -33,12 +35,13 @@ const (
 
 // order tells a process what to do in a round.
 type order struct {
-	Object string
-	Names  []string
-	Record string // path
-	For    time.Duration
-	Seed   uint64
-	HoldOn bool // holds are kept beyond their lease
+	Object  string
+	Names   []string
+	Record  string // path
+	For     time.Duration
+	Seed    uint64
+	HoldOn  bool // holds are kept beyond their lease
+	Patient bool // calls wait until the round is over
 }
 
 // user uses objects in a process of its own. It follows the orders of the test until the test hangs up.
@@ -51,6 +54,9 @@ func user(p *redistest.Parent) {
 		p.Say("failed %v", err)
 	}
 }
+
+// size asks a process how many goroutines it has, and how large its heap is.
+const size = "size"
 
 // open opens the clients of entries.
 func open(log slog.Handler, entries ...entry) (clients []*rueidisson.Client, err error) {
@@ -96,12 +102,16 @@ func use(p *redistest.Parent, proc int) error {
 	if err != nil {
 		return err
 	}
-	stores, err := open(slog.DiscardHandler, entry{Addrs: []string{os.Getenv("CHAOS_STORE")}, Single: true})
+	stores, err := open(slog.DiscardHandler, alone(os.Getenv("CHAOS_STORE")))
 	if err != nil {
 		return err
 	}
 	p.Say("client %s", members[0].ID())
 	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
+		if line == size {
+			p.Say("%s %d %d", size, runtime.NumGoroutine(), redistest.HeapInUse())
+			continue
+		}
 		var o order
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			return err
@@ -146,12 +156,35 @@ func follow(members []*rueidisson.Client, store *rueidisson.Client, proc int, o 
 		})
 	}
 	all.Wait()
-	nears.Range(func(name, of any) bool {
-		of.(func() *nearcache.Cache[string, int64])().Close()
-		nears.Delete(name)
+	closeShared()
+	return nil
+}
+
+// handles are what the workers of this process share in a round, by kind and name.
+var handles sync.Map
+
+// shared returns the handle of that kind and name, which the first worker makes that needs it.
+func shared[T any](kind, name string, open func() T) T {
+	of, _ := handles.LoadOrStore([2]string{kind, name}, sync.OnceValue(func() any { return open() }))
+	return of.(func() any)().(T)
+}
+
+// closeShared closes what has to be closed of them.
+func closeShared() {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	handles.Range(func(key, of any) bool {
+		switch h := of.(func() any)().(type) {
+		case interface{ Close() }:
+			h.Close()
+		case interface {
+			Close(ctx context.Context) error
+		}:
+			_ = h.Close(ctx) // what is left is for the judge
+		}
+		handles.Delete(key)
 		return true
 	})
-	return nil
 }
 
 func indexOf(object string) int {
@@ -188,17 +221,25 @@ func (w *worker) turn(round context.Context) {
 	if w.rnd.IntN(2) == 0 {
 		patience = w.between(0, 4*time.Second)
 	}
+	if w.o.Patient {
+		patience = w.o.For
+	}
 	ctx, cancel := context.WithTimeout(round, patience)
 	defer cancel()
 	if w.of.do != nil {
 		w.of.do(ctx, w, round, t.name())
-		sleep(round, 2*time.Millisecond)
+		sleep(round, 4*time.Millisecond)
 		return
 	}
-	w.put(event{Kind: asks})
+	asked := event{Kind: asks}
+	if !w.of.several {
+		asked.Name = t.name()
+		t.names = []string{asked.Name}
+	}
+	w.put(asked)
 	h, err := w.of.acquire(ctx, w.c, t)
 	if err != nil {
-		w.put(event{Kind: refused, Outcome: err.Error()})
+		w.put(event{Kind: refused, Name: asked.Name, Outcome: err.Error(), Busy: busy(err)})
 		return
 	}
 	w.keep(round, h, t.lease)
@@ -225,12 +266,22 @@ func (w *worker) keep(round context.Context, h held, lease time.Duration) {
 			w.each(h, event{Kind: lost})
 			return
 		}
-		w.each(h, event{Kind: trusts, At: at, Shared: h.shared, Token: h.token})
+		w.each(h, event{Kind: trusts, At: at, Shared: h.shared, Token: h.token, ID: h.id})
 		if at > end || round.Err() != nil {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// busy reports whether an error is an answer of the server: what the caller wants is not there.
+func busy(err error) bool {
+	for _, answer := range []error{lock.ErrNotAcquired, queue.ErrEmpty, queue.ErrFull, reliable.ErrEmpty, reliable.ErrFull} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
 }
 
 // write writes the guarded value of a lock with fencing tokens, also when the hold is lost: the guard has to refuse that if a later

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -37,9 +38,20 @@ func outcomeOf(err error) string {
 func (w *worker) operation(name, op string, value int64, do func() (int64, error)) error {
 	w.put(event{Kind: begins, Name: name, Op: op, Value: value})
 	got, err := do()
-	w.put(event{Kind: ends, Name: name, Op: op, Value: cmp.Or(value, got), Outcome: outcomeOf(err), Error: text(err)})
+	w.put(event{Kind: ends, Name: name, Op: op, Value: cmp.Or(value, got), Outcome: outcomeOf(err), Error: text(err), Busy: busy(err)})
 	return err
 }
+
+// exchange does something that writes a value, 0 for none, and notes what it saw or took.
+func (w *worker) exchange(name, op string, value int64, do func() (values []int64, err error)) {
+	w.holds++
+	w.put(event{Kind: begins, Name: name, Op: op, Value: value})
+	values, err := do()
+	w.put(event{Kind: ends, Name: name, Op: op, Value: value, Values: values, Outcome: outcomeOf(err), Error: text(err)})
+}
+
+// errNothing is the outcome of a call that was answered, and did nothing.
+var errNothing = errors.New("nothing was done")
 
 func text(err error) string {
 	if err == nil {
@@ -54,7 +66,8 @@ func (w *worker) fresh(proc int) int64 {
 	return int64(proc*workers+w.number)<<32 | w.holds
 }
 
-// operations of a name that ended, and those that did not, since their process was killed: they may have been done.
+// operations of a name that ended, and those that did not, since their process was killed: they may have been done. Without op
+// they are all of the name.
 func operations(events []event, name, op string) (all []event) {
 	type key struct {
 		proc, worker int
@@ -62,7 +75,7 @@ func operations(events []event, name, op string) (all []event) {
 	}
 	open := map[key]event{}
 	for _, e := range events {
-		if e.Name != name || e.Op != op {
+		if e.Name != name || op != "" && e.Op != op {
 			continue
 		}
 		switch k := (key{e.Proc, e.Worker, e.Hold}); e.Kind {
@@ -136,25 +149,32 @@ func offerOrPoll(ctx context.Context, w *worker, _ context.Context, name string)
 // polled checks that each element has one taker at most, that nobody took what was not offered, and that no more elements are
 // missing than takes that may have been done. What a caller took that has left comes back a little later.
 func polled(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
-	return drained(ctx, queue.New[int64](c, name).Drain, name, events)
+	_, found, chances = drained(ctx, queue.New[int64](c, name).Drain, name, events)
+	return found, chances
 }
 
-func drained(ctx context.Context, drain func(context.Context) ([]int64, error), name string, events []event) (found []string, chances int) {
-	offers, polls := operations(events, name, "offer"), operations(events, name, "poll")
-	var left []int64
+func drained(ctx context.Context, drain func(context.Context) ([]int64, error), name string, events []event) (left []int64, found []string, chances int) {
+	offers, takes := operations(events, name, "offer"), operations(events, name, "take")
+	polls := append(operations(events, name, "poll"), takes...)
 	doubtful(polls, events)
-	for {
-		more, err := drain(ctx)
-		left = append(left, more...)
-		found, chances = takers(left, offers, polls)
-		if err != nil { // elements may have been lost with the answer
-			return nil, chances
-		}
-		if len(found) == 0 || !sleep(ctx, 50*time.Millisecond) {
-			return found, chances
-		}
+	lost := int64(0)
+	if len(takes) > 0 {
+		lost = toldLost(events)
 	}
+	more, err := drain(ctx)
+	was, _ := leftovers.Load(name)
+	left, _ = was.([]int64)
+	left = append(left, more...)
+	leftovers.Store(name, left)
+	found, chances = takers(left, offers, polls, lost)
+	if err != nil { // elements may have been lost with the answer
+		return left, nil, chances
+	}
+	return left, found, chances
 }
+
+// leftovers are the elements that were left in each queue: it is drained again when elements may have come back.
+var leftovers sync.Map
 
 // loggedWithin is how long a client waits for the answer to a take that its caller has left.
 const loggedWithin = 5 * time.Second
@@ -172,7 +192,19 @@ func doubtful(polls, events []event) {
 	}
 }
 
-func takers(left []int64, offers, polls []event) (found []string, chances int) {
+// toldLost returns how many elements may be lost at most of what clients have logged: a take waits on, and the others of its process,
+// when a connection breaks with an answer.
+func toldLost(events []event) (n int64) {
+	for _, e := range events {
+		if e.Kind == warns {
+			n += workers
+		}
+	}
+	return n
+}
+
+// takers judges who took what. As many elements as lost may be missing in addition to those of takes of unknown outcome.
+func takers(left []int64, offers, polls []event, lost int64) (found []string, chances int) {
 	taken := map[int64]int{}
 	for _, v := range left {
 		taken[v]++
@@ -197,7 +229,7 @@ func takers(left []int64, offers, polls []event) (found []string, chances int) {
 	for v := range taken {
 		found = append(found, fmt.Sprintf("element %x was never offered", v))
 	}
-	if most := count(polls, unknown); missing > most {
+	if most := count(polls, unknown) + lost; missing > most {
 		found = append(found, fmt.Sprintf("%d elements are missing, and %d takes may have been done", missing, most))
 	}
 	return found, int(count(polls, unknown) + count(offers, unknown))
@@ -218,17 +250,20 @@ func offerOrPollBounded(ctx context.Context, w *worker, _ context.Context, name 
 // bounded checks what polled does, and that no slot is lost or gained: elements and free slots are the capacity.
 func bounded(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
 	q := queue.NewBounded[int64](c, name)
-	for {
+	for gained := 0; ; {
 		n, err := q.Len(ctx)
 		free, bad := q.Free(ctx)
 		if err = errors.Join(err, bad); err == nil && n+free == capacity {
 			break
 		}
-		if !sleep(ctx, 50*time.Millisecond) {
+		if err == nil && n+free > capacity { // what comes back takes a slot: it cannot explain several such looks
+			gained++
+		}
+		if gained == 5 || !sleep(ctx, 50*time.Millisecond) {
 			return []string{fmt.Sprintf("%d elements and %d free slots, of %d (%v)", n, free, capacity, err)}, 0
 		}
 	}
-	more, chances := drained(ctx, q.Drain, name, events)
+	_, more, chances := drained(ctx, q.Drain, name, events)
 	return append(found, more...), chances
 }
 
@@ -355,13 +390,34 @@ func limited(_ context.Context, _ *rueidisson.Client, name string, events []even
 	return nil, chances
 }
 
+// limitRedisson asks a limiter on the keys of Redisson.
+func limitRedisson(ctx context.Context, w *worker, _ context.Context, name string) {
+	w.holds++
+	_ = w.operation(name, "allow", 0, func() (int64, error) {
+		d, err := w.c.RedissonRateLimiter(name).Take(ctx, 1)
+		return 0, happened(d.Allowed, err)
+	})
+}
+
+// of returns what concerns a name, its entries, or no name.
+func of(events []event, name string) []event {
+	return slices.DeleteFunc(slices.Clone(events), func(e event) bool {
+		return e.Name != "" && e.Name != name && !strings.HasPrefix(e.Name, name+" #")
+	})
+}
+
 // datum is an object whose operations are no holds.
 func datum(name string, do func(ctx context.Context, w *worker, round context.Context, name string),
 	judge func(context.Context, *rueidisson.Client, string, []event) ([]string, int),
 ) object {
 	return object{name: name, do: do, judge: func(ctx context.Context, c *rueidisson.Client, name string, events []event) ([]string, int) {
-		return judge(ctx, c, name, slices.DeleteFunc(slices.Clone(events), func(e event) bool {
-			return e.Name != "" && e.Name != name && !strings.HasPrefix(e.Name, name+" #")
-		}))
+		return judge(ctx, c, name, of(events, name))
 	}}
+}
+
+// overStore is an object whose oracle looks at a store, too.
+func overStore(name string, do func(ctx context.Context, w *worker, round context.Context, name string),
+	judge func(ctx context.Context, c, store *rueidisson.Client, name string, events []event) ([]string, int),
+) object {
+	return object{name: name, do: do, judgeStored: judge}
 }

@@ -4,6 +4,13 @@
 // server, or the server itself, or the processes. Each process appends what it does to a record. When the round is over,
 // oracles read the records. They know the promises and nothing of the library's inside.
 //
+// Other witnesses take part in a round without a load of their own. A watcher reads the owners of names from the server. So a hold that is
+// trusted after the server has given it away is found, and a name that is free while a call waits for it. A bystander holds a lock, and
+// compares the PINGs of the server with those of an idle one. When all rounds of a server are over, processes must have no more
+// subscriptions, goroutines, connections and memory than before, and no key may last that is no data.
+//
+// No verdict rests on a bare time. What was late while a process stood still, or while an idle server was late, too, is not judged.
+//
 // # What a run shows
 //
 // An oracle that finds nothing proves little: a round may never have come near a defect. So a round counts its chances. A
@@ -18,7 +25,7 @@
 // The servers are one server, a master and its replica under Sentinels, a cluster of three masters with replicas, or the five of a red
 // lock. A process of a topology has a proxy before each server. After some faults not all is promised: a server that is restarted
 // without its data forgets holds, and so does a replica that takes over. A nemesis says what is promised then. What oracles
-// find of the rest is counted, and is no violation.
+// find of the rest is counted, and is no violation. Bystanders, and what judges waiters and leftovers, are with one server alone.
 //
 // # Commands
 //
@@ -29,7 +36,6 @@
 //
 // # What it does not show
 //
-// The objects are locks of all kinds, elections, both semaphores, the latch, the
-// limiter, Compute of a map, near caches, and the plain, the bounded and the reliable queue. Jepsen's tools, loss of packets between
+// An object uses each constructor of the library, except those that a test names with the reason. Jepsen's tools, loss of packets between
 // servers and steps of clients' clocks are not part of it.
 package chaos

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -11,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
 
@@ -19,6 +21,7 @@ type held struct {
 	names  []string // the names that the holder may use
 	shared bool
 	token  int64
+	id     string // of a permit
 	err    func() error
 	free   func(ctx context.Context) error
 	fence  fence.Token
@@ -45,10 +48,12 @@ func (t terms) options() (opts []lock.LockOption) {
 // object is one kind of object: how it is acquired, and what holds of it.
 type object struct {
 	name    string
-	on      []string // topologies; nil: all on which one client is enough
+	places  []string // topologies; nil: all on which one client is enough
 	limit   int      // how many may hold a name at a time
 	tokens  bool     // each hold has a fencing token: they rise, and its holder writes a guarded value
 	hashed  bool     // the name is a hash with the owners as fields
+	view    *view    // reads the owners otherwise
+	keeps   []string // keys that last although nobody holds NAME
 	several bool     // a hold has two names
 	leased  bool     // the hold of a process that dies ends
 	set     func(ctx context.Context, c *rueidisson.Client, name string) error
@@ -56,15 +61,51 @@ type object struct {
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
 	keys  func(name string) []string // under which servers have a name; nil: the name itself
-	rests time.Duration              // after a round, so that clients have logged what callers that left cannot be told
+	again bool                       // a finding is judged again while clients log what callers that left cannot be told, and put elements back
 
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
 	judge func(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int)
+	// Of one with a store, on the server that no nemesis reaches, in place of judge.
+	judgeStored func(ctx context.Context, c, store *rueidisson.Client, name string, events []event) (found []string, chances int)
+
+	versions []string // of servers that have it; none: all
+}
+
+// on reports whether a server of that version has the object.
+func (o object) on(version string) bool {
+	return len(o.versions) == 0 || slices.Contains(o.versions, version)
+}
+
+// over has the oracle look at that store.
+func (o object) over(store *rueidisson.Client) object {
+	if judge := o.judgeStored; judge != nil {
+		o.judge = func(ctx context.Context, c *rueidisson.Client, name string, events []event) ([]string, int) {
+			return judge(ctx, c, store, name, of(events, name))
+		}
+	}
+	return o
 }
 
 // permits is how many permits a name has.
 const permits = 3
+
+// counter is the key of the last fencing token: it is never removed, so that tokens rise.
+const counter = "redisson_lock_token:{NAME}"
+
+// groupValues are the values of a group of locks.
+var groupValues = []string{"a", "b", "c"}
+
+// valueName names a value of a group in the record.
+func valueName(group, value string) string { return group + " " + value }
+
+// owners returns how the server is asked for the owners of a name, nil if there is no way.
+func (o object) owners() *view {
+	if o.hashed {
+		return &ofHash
+	}
+	return o.view
+}
 
 var objects = []object{
 	{name: "lock", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
@@ -79,7 +120,7 @@ var objects = []object{
 		}
 		return c.RWLock(t.name()).Write(), false
 	})},
-	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter}, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
 		return c.FencedLock(t.name()), false
 	})},
 	{name: "multi", limit: 1, several: true, hashed: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
@@ -92,20 +133,20 @@ var objects = []object{
 		h, err := c.MultiLock(all...).Lock(ctx, t.options()...)
 		return holding(h, err, names, false)
 	}},
-	{name: "group", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
-		name, values := t.name(), []string{"a", "b", "c"}
+	{name: "group", limit: 1, view: &ofGroup, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name, values := t.name(), groupValues
 		if !t.alone {
 			values = values[t.rnd.IntN(3):][:1]
 		}
 		h, err := c.LockGroup(name).Of(values...).Lock(ctx, t.options()...)
 		var names []string
 		for _, v := range values {
-			names = append(names, name+" "+v)
+			names = append(names, valueName(name, v))
 		}
 		return holding(h, err, names, false)
 	}},
 	red,
-	{name: "permits", limit: permits, leased: true, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+	{name: "permits", limit: permits, view: &ofPermits, leased: true, keeps: []string{"NAME", "rueidisson_set:{NAME}"}, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.PermitSemaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
@@ -117,11 +158,11 @@ var objects = []object{
 		if err != nil {
 			return held{}, err
 		}
-		return held{names: []string{name}, err: p.Err, free: p.Release}, nil
+		return held{names: []string{name}, id: p.ID(), err: p.Err, free: p.Release}, nil
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.PermitSemaphore(name).Available(ctx)
 	}},
-	{name: "semaphore", limit: permits, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
+	{name: "semaphore", limit: permits, keeps: []string{"NAME", "rueidisson_set:{NAME}"}, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.Semaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
@@ -133,7 +174,7 @@ var objects = []object{
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.Semaphore(name).Available(ctx)
 	}},
-	{name: "election", limit: 1, tokens: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+	{name: "election", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter, "rueidisson_term:{NAME}"}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		var opts []election.Option
 		if t.lease > 0 {
 			opts = append(opts, election.WithLease(t.lease))
@@ -146,21 +187,63 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
-	datum("queue", offerOrPoll, polled).restingFor(2 * time.Second),
+	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
 		return err
-	}).restingFor(2 * time.Second),
+	}).judgedAgain(),
 	datum("reliable", addOrReceive, handled),
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
 	datum("latch", countAndWait, counted).setBy(armed).keptAs(latchNames),
-	datum("near", readOrWrite, notStale),
+	datum("near", readOrWrite(near), notStale),
+	datum("near-announced", readOrWrite(announced), notStale),
+	{name: "entry-lock", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+		name := t.name()
+		h, err := entryLock(c, name).Lock(ctx, t.options()...)
+		return holding(h, err, []string{name}, false)
+	}},
+	datum("map", useMap(plainMap, false), checkMap(plainMap)),
+	datum("ttl-map", useMap(ttlMap, true), checkMap(ttlMap)).onlyOn("8.0").placedOn(onSingle), // 7.4 or Valkey 9 at least
+	datum("cache", useMap(cacheMap, true), checkMap(cacheMap)),
+	datum("sharded-map", useMap(shardedMap, false), checkMap(shardedMap)).keptAs(shardNames),
+	datum("list-multimap", useValues(lists), checkValues(lists, true)),
+	datum("set-multimap", useValues(sets), checkValues(sets, false)),
+	overStore("read-through", readOrChange, loadedAsStored),
+	overStore("write-through", change(written), writtenAsStored),
+	overStore("write-behind", change(queued), queuedAsStored),
+	datum("take", offerOrTake, polled).judgedAgain(),
+	datum("delayed", offerLater, moved).judgedAgain(),
+	datum("priority", offerScored, lowestFirst).judgedAgain(),
+	datum("ring", offerRing, newest).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		_, err := queue.NewRing[int64](c, name).TrySetCapacity(ctx, capacity)
+		return err
+	}),
+	datum("jobs", addOrWork, worked),
+	datum("stream", addOrConsume, consumed).setBy(grouped),
+	datum("topic", listenOrPublish, heardAll),
+	datum("reliable-topic", listenKept, keptAll),
+	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed),
+	datum("barrier", arrive, met),
+	datum("double-barrier", enterAndLeave, parted),
+	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
+		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
+	}),
 }
 
-func (o object) restingFor(d time.Duration) object {
-	o.rests = d
+func (o object) onlyOn(versions ...string) object {
+	o.versions = versions
+	return o
+}
+
+func (o object) placedOn(topologies ...string) object {
+	o.places = topologies
+	return o
+}
+
+func (o object) judgedAgain() object {
+	o.again = true
 	return o
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,10 +63,10 @@ func TestHoldsOnBothSidesAreFoundMoreThanALeaseAfterASplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Len(t, overlaps(apart(c.spans, events), 1), c.found)
+			require.Len(t, overlaps(bothSides(c.spans, events), 1), c.found)
 		})
 	}
-	require.Empty(t, apart([]span{{from: 5, to: 4 * lease}}, nil), "nothing was split")
+	require.Empty(t, bothSides([]span{{from: 5, to: 4 * lease}}, nil), "nothing was split")
 }
 
 // TestWhatIsNotPromisedIsCounted: a nemesis says what is judged.
@@ -109,6 +110,8 @@ func TestHoldsThatTheServerGaveAwayAreFound(t *testing.T) {
 		"the other":                        {span{proc: 2, from: 35, to: 60}, 0, 2},
 		"begins while the server is asked": {span{proc: 2, from: 31, to: 60}, 0, 2},
 		"between two looks":                {span{proc: 1, from: 33, to: 39}, 0, 0},
+		"a permit":                         {span{proc: 1, id: "one:1", from: 9, to: 29}, 0, 2},
+		"another permit of the process":    {span{proc: 1, id: "one:2", from: 9, to: 29}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,8 +126,27 @@ func TestPassingsAndLateRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 0, passings([]span{{ended: released}, {ended: lost}}))
 	require.Equal(t, 2, passings([]span{{ended: lost}, {ended: ""}, {ended: released}}))
-	spans := map[string][]span{"a": {{from: 10, to: 20}}}
-	require.Equal(t, 1, lateOnes([]event{{Kind: delivers, At: 15}, {Kind: delivers, At: 25}, {Kind: trusts, At: 16}}, spans))
+	spans := map[string][]span{"a": {{from: 10, to: 20}}, "b x": {{from: 30, to: 40}}}
+	require.Equal(t, 1, lateOnes([]event{{Kind: delivers, Name: "a", At: 15}, {Kind: delivers, Name: "a", At: 25}, {Kind: trusts, Name: "a", At: 16}}, spans))
+	require.Zero(t, lateOnes([]event{{Kind: delivers, Name: "b", At: 15}}, spans), "of another name")
+	require.Equal(t, 1, lateOnes([]event{{Kind: delivers, Name: "b", At: 35}}, spans), "of a value")
+}
+
+func TestALateRequestIsAboutTheNamesOfItsKeys(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]bool{
+		"EVALSHA sum 1 a-1-0":           true,
+		"EVALSHA sum 2 other {a-1-0}:x": true,
+		"EVAL body 1 a-1-1 a-1-0":       false, // an argument
+		"EVALSHA sum 1 a-11-0":          false,
+		"EVALSHA sum 5 a-1-0":           true, // fewer keys than it says
+		"EVALSHA sum":                   false,
+		"HDEL a-1-0 field":              false,
+		"EVALSHA sum x a-1-0":           false,
+		"EVALSHA sum 0":                 false,
+	} {
+		require.Equal(t, want, isAbout(strings.Fields(script), "a-1-0"), script)
+	}
 }
 
 func TestWritesOutOfOrderAreFound(t *testing.T) {

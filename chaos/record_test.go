@@ -3,6 +3,7 @@ package chaos
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -10,19 +11,23 @@ import (
 
 // event is one line of a record.
 type event struct {
-	At      int64  `json:"at"`             // of the clock that all processes share, in ns
-	Proc    int    `json:"proc"`           // 0 is the process of the test
-	Worker  int    `json:"worker"`         // a goroutine of the process
-	Kind    string `json:"kind"`           // see below
-	Name    string `json:"name,omitempty"` // of the object
-	Hold    int64  `json:"hold,omitempty"` // numbers the calls and holds of a worker
-	Shared  bool   `json:"shared,omitempty"`
-	Token   int64  `json:"token,omitempty"`   // fencing token
-	Outcome string `json:"outcome,omitempty"` // error of a call
-	Op      string `json:"op,omitempty"`      // of an operation that is no hold
-	Value   int64  `json:"value,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Began   int64  `json:"-"` // of the end of an operation: when it began
+	At      int64   `json:"at"`             // of the clock that all processes share, in ns
+	Proc    int     `json:"proc"`           // 0 is the process of the test
+	Worker  int     `json:"worker"`         // a goroutine of the process
+	Kind    string  `json:"kind"`           // see below
+	Name    string  `json:"name,omitempty"` // of the object
+	Hold    int64   `json:"hold,omitempty"` // numbers the calls and holds of a worker
+	Shared  bool    `json:"shared,omitempty"`
+	Token   int64   `json:"token,omitempty"`   // fencing token
+	Outcome string  `json:"outcome,omitempty"` // error of a call
+	Op      string  `json:"op,omitempty"`      // of an operation that is no hold
+	Value   int64   `json:"value,omitempty"`
+	Values  []int64 `json:"values,omitempty"` // what an operation saw or took
+	Error   string  `json:"error,omitempty"`
+	Began   int64   `json:"-"`              // of the end of an operation: when it began
+	ID      string  `json:"id,omitempty"`   // of a permit
+	Busy    bool    `json:"busy,omitempty"` // the error says that the server has refused
+	Of      int     `json:"of,omitempty"`   // of a fault: the process that it concerns, or everyone, or nobody
 }
 
 // Kinds of events, in the order in which a worker writes them.
@@ -34,6 +39,7 @@ const (
 	releases = "releases" // a call to release begins
 	released = "released" // it returned, with or without an error
 	breaks   = "breaks"   // a fault begins
+	broken   = "broken"   // it has begun
 	heals    = "heals"    // it ends
 	begins   = "begins"   // an operation that is no hold begins
 	ends     = "ends"     // it returned
@@ -58,7 +64,7 @@ func newRecorder(path string, proc int) (*recorder, error) {
 	return &recorder{file: f, proc: proc}, err
 }
 
-// put writes an event. Its time is now unless it has one.
+// put writes an event. Its time is now unless it has one. What comes after the round is of no use.
 func (r *recorder) put(e event) {
 	if e.At == 0 {
 		e.At = now()
@@ -70,7 +76,7 @@ func (r *recorder) put(e event) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.file.Write(append(line, '\n')); err != nil {
+	if _, err := r.file.Write(append(line, '\n')); err != nil && !errors.Is(err, os.ErrClosed) {
 		panic(err)
 	}
 }

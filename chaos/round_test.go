@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,7 @@ import (
 type arena struct {
 	t       testing.TB
 	at      topology
+	version string
 	site    site
 	server  *redistest.Server
 	members []*rueidisson.Client // of the test, which no nemesis reaches: one for each client of a process
@@ -31,10 +34,15 @@ type arena struct {
 	admins  map[*redistest.Server]rueidis.Client
 	lines   [][]*redistest.Proxy // of each process: before each server
 	proxies []*redistest.Proxy   // all of them
-	store   *redistest.Proxy     // before the server of guarded values, which no nemesis reaches
+	store   *redistest.Proxy     // before the server of guarded values and stores, which no nemesis reaches
+	backing *rueidisson.Client   // of the test, on that server
 	users   []*redistest.Child
 	clients map[int]string // ids of the processes' clients
 	rounds  int
+	name    string            // how the names of rounds begin
+	aside   *bystander        // nil: there are several servers
+	sizes   []sizes           // of the processes, when they were started
+	used    map[string]object // by the names of rounds in which no server forgot anything
 }
 
 // newArena starts one server.
@@ -45,20 +53,21 @@ func newArena(t testing.TB, version string) *arena {
 
 func newArenaOn(t testing.TB, at topology, version string) *arena {
 	t.Helper()
-	a := &arena{t: t, at: at, site: at.start(t, version), clients: map[int]string{}, admins: map[*redistest.Server]rueidis.Client{}}
+	a := &arena{
+		t: t, at: at, version: version, site: at.start(t, version), name: redistest.Name(t),
+		clients: map[int]string{}, admins: map[*redistest.Server]rueidis.Client{}, used: map[string]object{},
+	}
 	a.server, a.raw = a.site.servers[0], a.site.raw(t)
 	for _, e := range a.site.entries {
-		direct, err := e.open()
-		require.NoError(t, err)
-		a.members = append(a.members, direct)
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
-			defer cancel()
-			_ = direct.Close(ctx)
-		})
+		a.members = append(a.members, a.client(e))
 	}
 	a.direct = a.members[0]
 	a.store = redistest.NewProxy(t, redistest.Start(t, redistest.Version(version)).Addr())
+	a.backing = a.client(alone(a.store.Target()))
+	if at.name == onSingle { // its oracles are about one server
+		a.aside = newBystander(t, a.server, version)
+	}
+	a.sizes = make([]sizes, processes)
 	for i := range processes {
 		var line []*redistest.Proxy
 		for _, s := range a.site.servers {
@@ -79,6 +88,19 @@ func (a *arena) admin(s *redistest.Server) rueidis.Client {
 	return a.admins[s]
 }
 
+// client returns a client of the test, with the same watchdog as those of the processes: they share durable subscribers.
+func (a *arena) client(e entry) *rueidisson.Client {
+	a.t.Helper()
+	all, err := open(slog.DiscardHandler, e)
+	require.NoError(a.t, err)
+	a.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), redistest.Soon)
+		defer cancel()
+		_ = all[0].Close(ctx)
+	})
+	return all[0]
+}
+
 // start starts a process. The processes have the numbers from 1 on.
 func (a *arena) start(i int) {
 	var entries []entry
@@ -90,11 +112,12 @@ func (a *arena) start(i int) {
 	require.NoError(a.t, err)
 	a.users[i] = redistest.StartChild(a.t, "user", fmt.Sprintf("CHAOS_PROC=%d", i+1), "CHAOS_ENTRIES="+string(line), "CHAOS_STORE="+a.store.Addr())
 	a.clients[i+1] = strings.TrimPrefix(a.users[i].Await("client"), "client ")
+	a.sizes[i] = sized(a.users[i])
 }
 
 // field returns what a nemesis may break in a round with these names. Of several masters it is one of them.
 func (a *arena) field(o object, names []string, seed uint64, own *recorder, kill func(i int)) *field {
-	f := &field{rnd: rand.New(rand.NewPCG(seed, 0)), t: a.t, site: &a.site, keys: names, lines: a.lines, users: a.users, record: own, kill: kill}
+	f := &field{rnd: rand.New(rand.NewPCG(seed, 0)), t: a.t, site: &a.site, names: names, keys: names, lines: a.lines, users: a.users, record: own, kill: kill}
 	if o.keys != nil {
 		f.keys = nil
 		for _, name := range names {
@@ -121,8 +144,10 @@ const mostShown = 3
 const (
 	exclusion = "exclusion"               // holds do not overlap, tokens rise
 	aLease    = "exclusion after a lease" // they overlap for a lease at most
-	notice    = "notice"                  // a hold is lost before the server gives the name away
+	onTime    = "on time"                 // a hold is lost before the server gives the name away
 	fencing   = "fencing"                 // a guarded value keeps the order of tokens
+	waiters   = "waiters"                 // those who wait are given what is free, and are told of failures; each worker gets on
+	others    = "others"                  // a bystander is not disturbed
 	progress  = "progress"                // what is free can be acquired after the faults
 	contents  = "contents"                // numbers and elements of an object are right
 )
@@ -140,6 +165,9 @@ type verdict struct {
 	faults     int
 	unjudged   int // names that were not judged: this process stood still
 	slowest    time.Duration
+	ping       time.Duration // the longest of a bystander
+	pause      time.Duration // the longest in which a name was free and a call of an undisturbed process waited for it
+	told       time.Duration // the longest from the moment at which the server let a hold go until its holder learned that
 	still      time.Duration // for how long a process of the round stood still, not counting those that were stopped
 }
 
@@ -159,19 +187,13 @@ func (v *verdict) finds(what string, found ...string) {
 // round has the processes use names that are new, while the nemesis breaks something.
 func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verdict) {
 	a.t.Helper()
+	o = o.over(a.backing)
 	a.rounds++
 	d, v.promises = max(d, n.lasts), n.promises
 	ctx, cancel := context.WithTimeout(context.Background(), 10*redistest.Soon)
 	defer cancel()
 	reign := a.reign(ctx)
-	var names []string
-	for i := range 3 {
-		name := fmt.Sprintf("%s-%d-%d", redistest.Name(a.t), a.rounds, i)
-		names = append(names, name)
-		if o.set != nil {
-			require.NoError(a.t, o.set(ctx, a.direct, name))
-		}
-	}
+	names := a.names(ctx, o, n)
 	dir := a.t.TempDir()
 	own, err := newRecorder(filepath.Join(dir, "0"), 0)
 	require.NoError(a.t, err)
@@ -179,14 +201,15 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	w := &watcher{raw: a.raw, names: names}
+	w := &watcher{raw: a.raw, of: o.owners(), names: names, ahead: a.site.ahead}
 	var watches sync.WaitGroup
-	if o.hashed {
+	if w.of != nil {
 		watches.Go(func() { w.run(watching) })
 	}
 	stop := redistest.Metronome()
+	stopPings := a.bystands(ctx, n)
 	for i, u := range a.users {
-		line, err := json.Marshal(order{o.name, names, filepath.Join(dir, fmt.Sprint(i+1)), d, seed, n.holdOn})
+		line, err := json.Marshal(order{o.name, names, filepath.Join(dir, fmt.Sprint(i+1)), d, seed, n.holdOn, n.patient})
 		require.NoError(a.t, err)
 		u.Send("%s", line)
 	}
@@ -198,49 +221,86 @@ func (a *arena) round(o object, n nemesis, d time.Duration, seed uint64) (v verd
 		a.users[i].Kill()
 	}))
 	<-load.Done()
-	for i, u := range a.users {
-		if !killed[i] {
-			line := u.Next()
-			text, is := strings.CutPrefix(line, "done ")
-			still, err := time.ParseDuration(text)
-			if !is || err != nil {
-				a.t.Fatalf("process %d says %q", i+1, line)
-			}
-			v.still = max(v.still, still)
-		}
-	}
-	v.still = max(v.still, stop())
-	clients := map[int]string{}
-	for proc, id := range a.clients {
-		clients[proc] = id
-	}
-	sleep(ctx, redistest.Scaled(o.rests))
+	v.still = max(a.rest(killed), stop())
+	v.beside(n, stopPings())
+	clients := maps.Clone(a.clients)
 	if now := a.reign(ctx); v.promises == nil && !slices.Equal(reign, now) {
 		v.promises = stillPromised // the machine is slow
 		v.unjudged += len(names)
 		a.t.Logf("%s under %s: a replica took over, and no nemesis had it do that: %q, then %q", o.name, n.name, reign, now)
 	}
-	events := a.collect(dir, &v)
-	a.settled(ctx, &v, o, names, events, len(killed) > 0)
+	events := a.read(dir)
+	v.count(events)
+	a.settled(ctx, &v, o, names, dir, events, len(killed) > 0)
 	stopWatching()
 	watches.Wait()
 	for i := range killed {
 		a.start(i)
 	}
 	a.judge(&v, o, events, w, clients)
+	if a.aside != nil {
+		v.waits(n, events)
+	}
 	for _, p := range append([]*redistest.Proxy{a.store}, a.proxies...) {
 		p.ResetLog()
 	}
 	return v
 }
 
-func (a *arena) collect(dir string, v *verdict) (events []event) {
+// names returns the names of a round, with what they need.
+func (a *arena) names(ctx context.Context, o object, n nemesis) (names []string) {
+	a.t.Helper()
+	for i := range 3 {
+		name := fmt.Sprintf("%s-%d-%d", a.name, a.rounds, i)
+		names = append(names, name)
+		if n.promises == nil {
+			a.used[name] = o
+		}
+		if o.set != nil {
+			require.NoError(a.t, o.set(ctx, a.direct, name))
+		}
+	}
+	return names
+}
+
+// rest waits until the processes that live have done what they were told. It returns for how long one of them stood still.
+func (a *arena) rest(killed map[int]bool) (longest time.Duration) {
+	a.t.Helper()
+	for i, u := range a.users {
+		if killed[i] {
+			continue
+		}
+		line := u.Next()
+		text, is := strings.CutPrefix(line, "done ")
+		still, err := time.ParseDuration(text)
+		if !is || err != nil {
+			a.t.Fatalf("process %d says %q", i+1, line)
+		}
+		longest = max(longest, still)
+	}
+	return longest
+}
+
+// bystands has the bystander watch a round, if there is one.
+func (a *arena) bystands(ctx context.Context, n nemesis) (stop func() beside) {
+	if a.aside == nil {
+		return func() beside { return beside{} }
+	}
+	return a.aside.watches(ctx, fmt.Sprintf("%s-beside-%d", a.name, a.rounds), n.sparesServer())
+}
+
+// read returns the records of a round.
+func (a *arena) read(dir string) (events []event) {
 	a.t.Helper()
 	for i := range processes + 1 {
 		some, _, err := readRecord(filepath.Join(dir, fmt.Sprint(i)))
 		require.NoError(a.t, err)
 		events = append(events, some...)
 	}
+	return events
+}
+
+func (v *verdict) count(events []event) {
 	for _, e := range events {
 		switch e.Kind {
 		case asks, begins:
@@ -249,12 +309,11 @@ func (a *arena) collect(dir string, v *verdict) (events []event) {
 			if e.Outcome == done {
 				v.done++
 			}
-		case breaks, delivers:
+		case breaks:
 			v.faults++
 		}
 	}
 	v.slowest = slowest(events)
-	return events
 }
 
 // about returns findings with the name that they are about.
@@ -278,16 +337,20 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 		if o.tokens {
 			v.finds(exclusion, about(name, falling(spans))...)
 		}
-		if o.hashed {
+		if w.of != nil {
 			some, _ := untold(spans, w.seen[name], clients)
-			v.finds(notice, about(name, some)...)
+			v.finds(onTime, about(name, some)...)
+			v.told = max(v.told, latestWord(spans, w.seen[name], clients))
 		}
-		v.finds(aLease, about(name+", more than a lease after there were two masters", overlaps(apart(spans, events), o.limit))...)
+		v.finds(aLease, about(name+", more than a lease after there were two masters", overlaps(bothSides(spans, events), o.limit))...)
 	}
 	if o.tokens {
 		found, writes, chances := unordered(events)
 		v.finds(fencing, found...)
 		v.writes, v.chances = writes, v.chances+chances
+	}
+	if a.aside != nil && o.hashed && !o.several {
+		v.pauses(events, all, w)
 	}
 	v.chances += lateOnes(events, all)
 	if !o.leased {
@@ -295,11 +358,54 @@ func (a *arena) judge(v *verdict, o object, events []event, w *watcher, clients 
 	}
 }
 
+// beside judges what a bystander saw.
+func (v *verdict) beside(n nemesis, b beside) {
+	v.ping = b.busy.longest
+	if found, unjudged := b.findings(); n.sparesServer() {
+		v.finds(others, found...)
+		if unjudged {
+			v.unjudged++
+		}
+	}
+}
+
+// pauses judges how long names were free while calls waited for them.
+func (v *verdict) pauses(events []event, all map[string][]span, w *watcher) {
+	waits, faults := waitsOf(events), faultsOf(events)
+	for _, name := range w.names {
+		of := slices.DeleteFunc(slices.Clone(waits), func(w wait) bool { return w.name != name })
+		d, by := longestPause(freeOf(w.seen[name], all[name]), of, faults)
+		v.pause = max(v.pause, d)
+		switch {
+		case d <= mostPause:
+		case v.still > mostPause/4:
+			v.unjudged++
+		default:
+			v.finds(waiters, fmt.Sprintf("%s: it was free for %v, and a call waited for it:\n\t%v", name, d, by))
+		}
+	}
+}
+
+// waits judges what workers were told, and whether they got on.
+func (v *verdict) waits(n nemesis, events []event) {
+	if n.quick() {
+		return
+	}
+	found, waited := toldTogether(waitsOf(events), faultsOf(events))
+	some, seen := starved(events)
+	if found = append(found, some...); v.still > apart/4 {
+		v.unjudged += len(found)
+		return
+	}
+	v.finds(waiters, found...)
+	v.chances += waited + seen
+}
+
 // free is how long a name may take to be free when the faults are over: a lease, and a while in which nobody looks.
 const free = 2 * (longest + 6*time.Second)
 
 // settled checks that each name can be acquired when the faults are over, and that no permit is lost or too many.
-func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, events []event, killed bool) {
+func (a *arena) settled(ctx context.Context, v *verdict, o object, names []string, dir string, events []event, killed bool) {
 	limit, what := redistest.Scaled(free), contents
 	if o.judge == nil && o.free == nil {
 		what = progress
@@ -312,6 +418,10 @@ func (a *arena) settled(ctx context.Context, v *verdict, o object, names []strin
 		var err error
 		if o.judge != nil {
 			found, chances := o.judge(waiting, a.direct, name, events)
+			for o.again && len(found) > 0 && sleep(waiting, 200*time.Millisecond) {
+				events = a.read(dir)
+				found, chances = o.judge(waiting, a.direct, name, events)
+			}
 			if v.chances += chances; len(found) > 0 {
 				err = fmt.Errorf("%d findings, the first ones:\n\t%s", len(found), strings.Join(found[:min(len(found), mostShown)], "\n\t"))
 			}

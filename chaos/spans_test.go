@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // span is the time in which a worker trusted a hold: from the first to the last moment at which its Err was nil.
@@ -15,6 +19,8 @@ type span struct {
 	from, to     int64
 	token        int64
 	ended        string // lost, released, or "": the process was killed, or the round ended
+	id           string // of a permit
+	lostAt       int64  // when the holder learned that the hold was lost
 }
 
 func (s span) String() string {
@@ -36,13 +42,13 @@ func spansOf(events []event) map[string][]span {
 		switch e.Kind {
 		case trusts:
 			if s == nil {
-				s = &span{proc: e.Proc, worker: e.Worker, hold: e.Hold, shared: e.Shared, from: e.At, token: e.Token}
+				s = &span{proc: e.Proc, worker: e.Worker, hold: e.Hold, shared: e.Shared, from: e.At, token: e.Token, id: e.ID}
 				open[k] = s
 			}
 			s.to = max(s.to, e.At)
 		case lost:
 			if s != nil {
-				s.ended = lost
+				s.ended, s.lostAt = lost, e.At
 			}
 		case released:
 			if s != nil && e.Outcome == "" && s.ended == "" {
@@ -74,9 +80,9 @@ func overlaps(spans []span, limit int) (found []string) {
 	return found
 }
 
-// apart returns the spans in which holds are trusted more than a lease after there were two masters, and before there was one
+// bothSides returns the spans in which holds are trusted more than a lease after there were two masters, and before there was one
 // again.
-func apart(spans []span, events []event) (late []span) {
+func bothSides(spans []span, events []event) (late []span) {
 	var from int64
 	for _, e := range events {
 		switch {
@@ -117,21 +123,30 @@ func passings(spans []span) (n int) {
 	return n
 }
 
-// lateOnes returns how many requests were delivered late while a hold of a name was trusted: chances for a release, or a renewal,
+// lateOnes returns how many requests were delivered late while a hold of their name was trusted: chances for a release, or a renewal,
 // to concern somebody else's hold.
 func lateOnes(events []event, all map[string][]span) (n int) {
 	for _, e := range events {
 		if e.Kind != delivers {
 			continue
 		}
-		for _, spans := range all {
-			if slices.ContainsFunc(spans, func(s span) bool { return s.from < e.At && e.At < s.to }) {
+		for name, spans := range all {
+			if (name == e.Name || strings.HasPrefix(name, e.Name+" ")) && slices.ContainsFunc(spans, func(s span) bool { return s.from < e.At && e.At < s.to }) {
 				n++
 				break
 			}
 		}
 	}
 	return n
+}
+
+// isAbout reports whether a script has a key of that name. Keys contain the name of their object.
+func isAbout(script []string, name string) bool {
+	if !redistest.AnyScript()(script) || len(script) < 3 {
+		return false
+	}
+	n, err := strconv.Atoi(script[2])
+	return err == nil && slices.ContainsFunc(script[3:min(3+n, len(script))], func(key string) bool { return strings.Contains(key, name) })
 }
 
 // slowest returns the longest time of a call to acquire that succeeded or was refused.

@@ -45,7 +45,7 @@ var topologies = []topology{
 			server = redistest.Start(t, redistest.Version(version))
 		}
 		s.servers = []*redistest.Server{server}
-		s.entries = []entry{{Addrs: []string{server.Addr()}, Single: true}}
+		s.entries = []entry{alone(server.Addr())}
 		return s
 	}},
 	{onSentinel, []string{"network"}, func(t testing.TB, version string) site {
@@ -60,7 +60,7 @@ var topologies = []topology{
 		for range 5 {
 			server := redistest.Start(t, redistest.Version(version))
 			s.servers = append(s.servers, server)
-			s.entries = append(s.entries, entry{Addrs: []string{server.Addr()}, Single: true})
+			s.entries = append(s.entries, alone(server.Addr()))
 		}
 		return s
 	}},
@@ -82,10 +82,10 @@ func topologyNames(yield func(string) bool) {
 
 // has reports whether an object has a meaning on the topology.
 func (t topology) has(o object) bool {
-	if o.on == nil {
+	if o.places == nil {
 		return t.name != onFive
 	}
-	return slices.Contains(o.on, t.name)
+	return slices.Contains(o.places, t.name)
 }
 
 // meets reports whether a nemesis breaks something that the arena has.
@@ -97,6 +97,11 @@ func (a *arena) meets(n nemesis) bool {
 		return a.at.name == onSingle || n.group != "server"
 	}
 	return slices.Contains(n.on, a.at.name)
+}
+
+// fits reports whether a nemesis breaks something of an object here.
+func (a *arena) fits(o object, n nemesis) bool {
+	return a.at.has(o) && o.on(a.version) && a.meets(n) && n.concerns(o)
 }
 
 // placed returns an object under the name that it has in the report: that of its topology is a part of it, except on one server.
@@ -111,11 +116,21 @@ func (t topology) placed(o object) object {
 func places(yield func(name string, needs []string) bool) {
 	for _, t := range topologies {
 		for _, o := range objects {
-			if t.has(o) && !yield(t.placed(o).name, t.needs) {
+			if t.has(o) && !yield(t.placed(o).name, t.needsOf(o)) {
 				return
 			}
 		}
 	}
+}
+
+// needsOf returns the groups of nemeses that concern an object of the topology.
+func (t topology) needsOf(o object) (groups []string) {
+	for _, g := range t.needs {
+		if t.has(o) && slices.ContainsFunc(nemeses, func(n nemesis) bool { return n.group == g && n.concerns(o) }) {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // placedNames returns the names of [places].
@@ -133,31 +148,31 @@ type lane struct {
 	version string
 }
 
-// phases returns the lanes of a long run. Those of a phase work at the same time, and each phase has the same share of the time:
+// stages returns the lanes of a long run. Those of a stage work at the same time, and each stage has the same share of the time:
 // single servers of all versions, and then the other topologies.
-func phases(seed uint64) (all [][]lane) {
-	var phase []lane
+func stages(seed uint64) (all [][]lane) {
+	var stage []lane
 	for _, version := range versions {
-		phase = append(phase, lane{topologies[0], version})
+		stage = append(stage, lane{topologies[0], version})
 	}
 	if chosen(onSingle, topologyNames) {
-		all = append(all, phase)
+		all = append(all, stage)
 	}
-	phase = nil
+	stage = nil
 	for i, t := range topologies[1:] {
 		if chosen(t.name, topologyNames) {
-			phase = append(phase, lane{t, versions[(int(seed%uint64(len(versions)))+i)%len(versions)]})
+			stage = append(stage, lane{t, versions[(int(seed%uint64(len(versions)))+i)%len(versions)]})
 		}
 	}
-	if len(phase) > 0 {
-		all = append(all, phase)
+	if len(stage) > 0 {
+		all = append(all, stage)
 	}
 	return all
 }
 
 // shortLanes returns the lanes of a short run, which share the objects: single servers, or the topologies that -only names.
 func shortLanes(seed uint64) []lane {
-	if all := phases(seed); !chosen(onSingle, topologyNames) {
+	if all := stages(seed); !chosen(onSingle, topologyNames) {
 		return all[0]
 	}
 	var run []lane
@@ -184,6 +199,9 @@ type entry struct {
 	Single  bool              // there is one server
 	Through map[string]string // addresses of proxies, by those of the servers that are reached through them
 }
+
+// alone is the entry to one server.
+func alone(addr string) entry { return entry{Addrs: []string{addr}, Single: true} }
 
 func (e entry) open(opts ...rueidisson.Option) (*rueidisson.Client, error) {
 	return redistest.Patient(func() (*rueidisson.Client, error) {
@@ -241,7 +259,7 @@ func (a *arena) reign(ctx context.Context) (masters []string) {
 }
 
 // red is a lock of five servers, each by a client of its own.
-var red = object{name: "red", on: []string{onFive}, limit: 1, leased: true, acquire: func(ctx context.Context, _ *rueidisson.Client, t terms) (held, error) {
+var red = object{name: "red", places: []string{onFive}, limit: 1, leased: true, acquire: func(ctx context.Context, _ *rueidisson.Client, t terms) (held, error) {
 	name := t.name()
 	var all []lock.Locker
 	for _, c := range t.members {
@@ -251,17 +269,20 @@ var red = object{name: "red", on: []string{onFive}, limit: 1, leased: true, acqu
 	return holding(h, err, []string{name}, false)
 }}
 
-// TestObjectsAndNemesesHaveTheirTopologies: a red lock needs five servers, and nothing else runs there. Each topology has a nemesis of
-// each group in which it needs chances.
+// TestObjectsAndNemesesHaveTheirTopologies: a red lock needs five servers, and nothing else runs there. What some versions have is on single
+// servers, of which there are all versions. Each topology has a short nemesis of each group in which an object needs chances.
 func TestObjectsAndNemesesHaveTheirTopologies(t *testing.T) {
 	t.Parallel()
 	for _, at := range topologies {
 		for _, o := range objects {
-			require.Equal(t, (at.name == onFive) == slices.Contains(o.on, onFive), at.has(o), "%s, %s", o.name, at.name)
-		}
-		a := &arena{at: at}
-		for _, g := range at.needs {
-			require.True(t, slices.ContainsFunc(nemeses, func(n nemesis) bool { return n.group == g && n.holdOn && a.meets(n) }), "%s: %s", at.name, g)
+			want := (at.name == onFive) == slices.Contains(o.places, onFive) && (at.name == onSingle || o.versions == nil)
+			require.Equal(t, want, at.has(o), "%s, %s", o.name, at.name)
+			a := &arena{at: at, version: "8.0"}
+			for _, g := range at.needsOf(o) {
+				require.True(t, slices.ContainsFunc(nemeses, func(n nemesis) bool {
+					return n.group == g && n.quick() && (n.holdOn || o.do != nil) && a.fits(o, n)
+				}), "%s: %s", at.placed(o).name, g)
+			}
 		}
 	}
 	for name, want := range map[string][]string{

@@ -35,7 +35,7 @@ func Add[K comparable, N Number](ctx context.Context, m Mapping[K, N], k K, delt
 	return m.Inside().Add(ctx, k, delta, opts)
 }
 
-func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
+func (c *common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
 	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {

@@ -40,7 +40,7 @@ const (
 //
 // Cost: HGET and one script call, for all that wait; of a Cache two script calls. Errors: f's; [ErrDecode]; as Put.
 // Source: RMap.compute, by another protocol.
-func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+func (c *common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {
@@ -101,7 +101,7 @@ func (m *handle[K, V]) apply(key string, old mapstore.Value, f func(V, bool) (V,
 //
 // Cost: as Get; where there is nothing, as Compute in addition. Errors: as
 // Compute. Source: RMap.computeIfAbsent, by another protocol.
-func (c common[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
+func (c *common[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
 	if f == nil {
 		return now, false, c.m.Failed("compute if absent", fmt.Errorf("%w: nil function", ErrInvalidArgument))
 	}

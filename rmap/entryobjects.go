@@ -14,13 +14,13 @@ import (
 type entryObjects[K comparable, V any] struct{ m *handle[K, V] }
 
 // Name returns the name that the handle was made with, before any mapping.
-func (c entryObjects[K, V]) Name() string { return c.m.Name }
+func (c *entryObjects[K, V]) Name() string { return c.m.Name }
 
 // Lock returns the lock of the entry of k, whether the entry exists or not. It is the lock of RMap.getLock, which
 // Redisson's compute takes. A client that does not acquire it can still change the entry: see [WithEntryLock]. Its name is {name}:<hash of the key>:lock. For a [Sharded], here and in
 // the five methods below, name is that of the shard. If the key cannot be used, the operations of the lock return
 // [ErrInvalidArgument], and so do those of the other objects of an entry.
-func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
+func (c *entryObjects[K, V]) Lock(k K) *lock.Lock {
 	err := c.m.Bad
 	var key string
 	if err == nil {
@@ -43,32 +43,32 @@ const (
 
 // FairLock returns the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock. Source:
 // RMap.getFairLock.
-func (c entryObjects[K, V]) FairLock(k K) *fairlock.Lock {
+func (c *entryObjects[K, V]) FairLock(k K) *fairlock.Lock {
 	return fairlock.New(c.m.Hub.Engine, c.m.entryObject(k, entryFairLock))
 }
 
 // RWLock returns the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock. Source:
 // RMap.getReadWriteLock.
-func (c entryObjects[K, V]) RWLock(k K) *rwlock.Lock {
+func (c *entryObjects[K, V]) RWLock(k K) *rwlock.Lock {
 	return rwlock.New(c.m.Hub.Engine, c.m.entryObject(k, entryRWLock))
 }
 
 // Semaphore returns the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore. Source:
 // RMap.getSemaphore.
-func (c entryObjects[K, V]) Semaphore(k K) *semaphore.Semaphore {
+func (c *entryObjects[K, V]) Semaphore(k K) *semaphore.Semaphore {
 	return semaphore.New(c.m.Hub.Engine, c.m.entryObject(k, entrySem))
 }
 
 // PermitSemaphore returns the semaphore of permits with leases of the entry of k, there or not,
 // {name}:<hash of the key>:permitexpirablesemaphore. Source: RMap.getPermitExpirableSemaphore.
-func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
+func (c *entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
 	return semaphore.NewPermits(c.m.Hub.Engine, c.m.entryObject(k, entryPermits))
 }
 
 // Latch returns the latch of the entry of k, whether the entry exists or not. Its name is {name}:<hash of the key>:countdownlatch.
 // On a cluster its operations return [ErrInvalidArgument], because the names of latches have no braces there. Source:
 // RMap.getCountDownLatch.
-func (c entryObjects[K, V]) Latch(k K) *latch.Latch {
+func (c *entryObjects[K, V]) Latch(k K) *latch.Latch {
 	return latch.New(c.m.Hub.Engine, c.m.entryObject(k, entryLatch))
 }
 

@@ -22,7 +22,7 @@ import (
 //
 // Errors: [ErrDecode], by a *[codec.DecodeError], and then it is there; ctx's error and cause; [ErrInvalidArgument], also
 // for another number of shards; [ErrClosed]; Redis' and the network's. Source: RMap.get.
-func (c common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
+func (c *common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	key, err := c.m.EncodeKey(ctx, k)
 	var got mapstore.Value
 	if err == nil {
@@ -41,7 +41,7 @@ func (c common[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error)
 // map that were read before. The first GetMany of a map begins with few keys. Of a [Sharded] there is an HMGET
 // for each shard that has keys, 32 at the same time; of a [Cache] a call for each 500 keys. Errors: as Get.
 // Source: RMap.getAll.
-func (c common[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
+func (c *common[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	texts, err := c.m.KeyTexts(ctx, ks)
 	if err != nil {
 		return nil, c.m.Failed("get many of", err)
@@ -68,7 +68,7 @@ func (c common[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 // Has reports whether there is an entry of k. Of a [Cache] it counts as a use of the entry.
 //
 // Cost: one command, HEXISTS; of a Cache one script call. Errors: as Get, but ErrDecode. Source: RMap.containsKey.
-func (c common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
+func (c *common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
 	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
 		there, err = mapstore.Reading(ctx, c.m.Hub, func() (bool, error) { return c.m.Store.Has(ctx, key) })
@@ -80,7 +80,7 @@ func (c common[K, V]) Has(ctx context.Context, k K) (there bool, err error) {
 // swept. The shards of a [Sharded] are counted at different moments.
 //
 // Cost: one command, HLEN; of a Sharded one for each shard. Errors: as Has. Source: RMap.size.
-func (c common[K, V]) Len(ctx context.Context) (int64, error) { return c.m.length(ctx) }
+func (c *common[K, V]) Len(ctx context.Context) (int64, error) { return c.m.length(ctx) }
 
 func (m *handle[K, V]) length(ctx context.Context) (n int64, err error) {
 	if err = m.Usable(ctx); err == nil {

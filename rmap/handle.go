@@ -56,8 +56,9 @@ func (m *handle[K, V]) Inside(left func(ctx context.Context, k K) (time.Duration
 
 // spread returns what a map with these hashes is made of.
 func (m *handle[K, V]) spread(keys []string, at func(k K) (int, string, error)) mapstore.Inside[K, V, PutOption] {
+	entries := commonOf(m)
 	return mapstore.Inside[K, V, PutOption]{
 		Base:   mapstore.Base[K]{Hub: m.Hub, Bad: m.Bad, Keys: keys, Announces: m.Config.Announce, At: at},
-		Handle: &m.Handle, Encode: m.Codecs.Value, Lifetime: m.lifetime, Add: commonOf(m).add,
+		Handle: &m.Handle, Encode: m.Codecs.Value, Lifetime: m.lifetime, Add: entries.add,
 	}
 }

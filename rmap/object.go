@@ -21,7 +21,7 @@ func wholeOf[K comparable, V any](m *handle[K, V]) wholeMap[K, V] { return whole
 // a client with this library tells them of what comes later.
 //
 // Cost: one command; a script call with [WithAnnounce]. Errors: as Put. Source: RMap.delete.
-func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
+func (w *wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 	m := w.m
 	if err = m.Usable(ctx); err == nil {
 		there, err = mapstore.Writing(ctx, m.Hub, func() (bool, error) {
@@ -41,7 +41,7 @@ func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 // Exists reports whether there is an entry at all. Of a [Cache] an expired entry counts until it is swept.
 //
 // Cost: one command. Errors: as Has. Source: RMap.isExists.
-func (w wholeMap[K, V]) Exists(ctx context.Context) (bool, error) { return w.m.exists(ctx) }
+func (w *wholeMap[K, V]) Exists(ctx context.Context) (bool, error) { return w.m.exists(ctx) }
 
 func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 	if err = m.Usable(ctx); err == nil {
@@ -58,7 +58,7 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 // [Cache] may end before. No listener of a Cache is told, except near caches with [WithAnnounce].
 //
 // Cost: one script call. Errors: as Put. Source: RMap.expire.
-func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
+func (w *wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = send.CheckTTL("time to live", d); err == nil {
 		there, err = w.setTime(ctx, mapstore.Decimal(core.Millis(d)))
 	}
@@ -70,7 +70,7 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 // the time is not after 1970, or is too far ahead.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.expire.
-func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
+func (w *wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
 	ms, err := send.Instant(at)
 	if err == nil {
 		there, err = w.setTime(ctx, ms)
@@ -81,13 +81,13 @@ func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool,
 // Persist removes the time of Expire, and reports whether there was one. The times of entries stay.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.clearExpire.
-func (w wholeMap[K, V]) Persist(ctx context.Context) (had bool, err error) {
+func (w *wholeMap[K, V]) Persist(ctx context.Context) (had bool, err error) {
 	had, err = w.setTime(ctx, "")
 	return had, w.m.Failed("persist", err)
 }
 
 // setTime ends the map at a time in ms since 1970, or never if there is none.
-func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
+func (w *wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	m := w.m
 	if err := m.Usable(ctx); err != nil {
 		return false, err
@@ -107,7 +107,7 @@ func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 // Remaining returns how long the whole map stays: 0 if there is none, -1 if it has no end.
 //
 // Cost: one command. Errors: as Has. Source: RMap.remainTimeToLive.
-func (w wholeMap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+func (w *wholeMap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 	return w.m.remaining(ctx)
 }
 
@@ -127,7 +127,7 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 // the name. What expires under the new name is swept by clients that use that.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.rename.
-func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
+func (w *wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return w.named(ctx, "rename", to, mapstore.RenameScript, func(s mapstore.Sender, n string) []string {
 		return s.TellBoth(w.m.Hub.Engine.Map(to), n, mapstore.Flag(false))
 	})
@@ -137,7 +137,7 @@ func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 // it did.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.renamenx.
-func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+func (w *wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return w.named(ctx, "rename", to, mapstore.RenameScript, func(s mapstore.Sender, n string) []string {
 		return s.TellBoth(w.m.Hub.Engine.Map(to), n, mapstore.Flag(true))
 	})
@@ -148,12 +148,12 @@ func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, er
 // names share a hash tag. What expires under the new name is swept by clients that use that.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.copy.
-func (w wholeMap[K, V]) Copy(ctx context.Context, to string) (bool, error) {
+func (w *wholeMap[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 	return w.named(ctx, "copy", to, mapstore.CopyScript, func(s mapstore.Sender, n string) []string { return s.TellAllOf(w.m.Hub.Engine.Map(to), n) })
 }
 
 // named runs a script about the keys of the map, n pairs with those of a map of another name.
-func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Script, args func(s mapstore.Sender, n string) []string) (done bool, err error) {
+func (w *wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Script, args func(s mapstore.Sender, n string) []string) (done bool, err error) {
 	m := w.m
 	var pairs []string
 	if err = m.Usable(ctx); err == nil {
@@ -172,7 +172,7 @@ func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Sc
 // memory|usage.
 //
 // Cost: one script call. Errors: as Has. Source: RMap.sizeInMemory.
-func (w wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
+func (w *wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
 	if err = w.m.Usable(ctx); err == nil {
 		n, err = mapstore.Reading(ctx, w.m.Hub, func() (int64, error) {
 			return w.m.Hub.Engine.SizeInMemory(ctx, w.m.Store.Object())

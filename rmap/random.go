@@ -13,7 +13,7 @@ import (
 //
 // Cost: one command, and of a Cache a script call for each 500 keys; of a Sharded an HLEN and an HRANDFIELD for each
 // shard. Errors: as Get. Source: RMap.randomKeys.
-func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
+func (c *common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 	if n < 1 || n > mapstore.MostInOne {
 		return nil, c.m.Failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrInvalidArgument, n, mapstore.MostInOne))
 	}
@@ -42,7 +42,7 @@ func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 // that is removed in between is missing. It is no use of the entries of a [Cache].
 //
 // Cost: as RandomKeys and GetMany. Errors: as Get. Source: RMap.randomEntries.
-func (c common[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
+func (c *common[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
 	ks, err := c.RandomKeys(ctx, n)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 // script call which asks the server who it is; of a Cache a script call for each 500. Of large entries fewer come at
 // once: an answer has about 1 MB, see [WithPage]. Errors: as Get. Source:
 // RMap.entrySet.
-func (c common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+func (c *common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		for pair, err := range c.m.scan(ctx, opts, mapstore.ScannedEntries) {
 			var e Entry[K, V]
@@ -71,7 +71,7 @@ func (c common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Ent
 
 // Keys walks the keys, as All does the entries, by script calls. The server does
 // not send the values; before Redis 7.4 and Valkey 8 it reads them. Source: RMap.keySet.
-func (c common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+func (c *common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		for pair, err := range c.m.scan(ctx, opts, mapstore.ScannedKeys) {
 			var k K
@@ -86,7 +86,7 @@ func (c common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K,
 }
 
 // Values walks the values, as All walks the entries. Source: RMap.values.
-func (c common[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+func (c *common[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for e, err := range c.All(ctx, opts...) {
 			if !yield(e.Value, err) {

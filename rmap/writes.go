@@ -19,7 +19,7 @@ import (
 // finds a bound or a listener takes two. Errors: [ErrOutcomeUnknown], which [WithRequestIDs] avoids;
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RMap.fastPut,
 // RMapCache.put and, with WithKeepTTL, RMapCache.fastPut.
-func (c common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
+func (c *common[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		_, err = send.Sent(c.m.Hub.Engine.Sender, ctx, func(ctx context.Context) (struct{}, error) {
@@ -43,7 +43,7 @@ func (m *handle[K, V]) entry(ctx context.Context, k K, v V, opts []PutOption) (k
 //
 // Cost: one command or script call for each part, and of a Sharded for each shard. Errors: as Put. Source: RMap.putAll;
 // RMapCache.putAll keeps the times of entries that are there, as [WithKeepTTL] does.
-func (c common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
+func (c *common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
 	l, err := c.m.lifetime(opts)
 	var pairs []string
 	if err == nil {
@@ -61,7 +61,7 @@ func (c common[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutO
 //
 // Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been written. Source:
 // RMap.put.
-func (c common[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
+func (c *common[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		old, had, err = c.m.answered(ctx, key, func() (mapstore.Value, error) { return c.m.Store.Swap(ctx, key, text, l) })
@@ -83,7 +83,7 @@ func (m *handle[K, V]) answered(ctx context.Context, key string, call func() (ma
 //
 // Cost: an HDEL for each 5,000 keys, of a [Sharded] for each shard that has keys; of a Cache a script call for
 // each 500. Errors: as Put; the number is that of the commands that were answered. Source: RMap.fastRemove.
-func (c common[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
+func (c *common[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
 	texts, err := c.m.KeyTexts(ctx, ks)
 	if err != nil {
 		return 0, c.m.Failed("remove from", err)
@@ -102,7 +102,7 @@ func (c common[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) 
 // written meanwhile may stay, and after an error some shards may be empty and others not.
 //
 // Cost: UNLINK, of a Sharded for each shard; a script call with WithAnnounce. Errors: as Put. Source: RMap.clear.
-func (c common[K, V]) Clear(ctx context.Context) error {
+func (c *common[K, V]) Clear(ctx context.Context) error {
 	err := c.m.Usable(ctx)
 	if err == nil {
 		_, err = mapstore.Writing(ctx, c.m.Hub, func() (struct{}, error) { return struct{}{}, c.m.Store.Clear(ctx) })
@@ -114,7 +114,7 @@ func (c common[K, V]) Clear(ctx context.Context) error {
 // written. Of a [Cache] an entry that is there counts as used.
 //
 // Cost: one script call. Errors: as Put, and [ErrDecode] about what is there. Source: RMap.putIfAbsent.
-func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
+func (c *common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		var there bool
@@ -130,7 +130,7 @@ func (c common[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOpti
 // entry has, except those that the call or the handle gives; the idle time begins anew.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.fastReplace.
-func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (done bool, err error) {
+func (c *common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		done, err = mapstore.Writing(ctx, c.m.Hub, func() (bool, error) { return c.m.Store.Replace(ctx, key, text, l) })
@@ -142,7 +142,7 @@ func (c common[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) 
 //
 // Cost: one script call. Errors: as Put, and [ErrDecode] about what was there: then it has been removed. Source:
 // RMap.remove.
-func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
+func (c *common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
 		v, had, err = c.m.answered(ctx, key, func() (mapstore.Value, error) { return c.m.Store.Take(ctx, key) })
@@ -155,7 +155,7 @@ func (c common[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) 
 // in a way of its own. Compute works for every type. The times of the entry are as Replace leaves them.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.replace(key, old, new).
-func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (done bool, err error) {
+func (c *common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (done bool, err error) {
 	key, text, l, err := c.m.entry(ctx, k, v, opts)
 	if err == nil {
 		done, err = c.m.change(ctx, key, old, mapstore.Value{Text: text, There: true}, l)
@@ -167,7 +167,7 @@ func (c common[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ..
 // CompareAndSwap.
 //
 // Cost: one script call. Errors: as Put. Source: RMap.remove(key, value).
-func (c common[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (done bool, err error) {
+func (c *common[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (done bool, err error) {
 	key, err := c.m.EncodeKey(ctx, k)
 	if err == nil {
 		done, err = c.m.change(ctx, key, old, mapstore.Value{}, c.m.Config.Entries)

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,12 +48,12 @@ func (p *Proxy) swallow(ways [2]bool, pred func(Conn) bool) int {
 	return n
 }
 
-// Restore ends all black holes. Connections that lost something meanwhile, and those that a [Proxy.DropReply] left
+// Restore ends all black holes and losses. Connections that lost something meanwhile, and those that a [Proxy.DropReply] left
 // silent, are cut, because what follows a gap means nothing; the others go on.
 func (p *Proxy) Restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hole = false
+	p.hole, p.losses = false, [2]float64{}
 	p.cutWhere(func(l *link) bool { return l.lossy })
 	for l := range p.links {
 		l.hole = [2]bool{}
@@ -108,6 +109,7 @@ func (d *Drop) Cancel() {
 	d.p.mu.Lock()
 	defer d.p.mu.Unlock()
 	d.left = 0
+	d.p.drops = slices.DeleteFunc(d.p.drops, func(other *Drop) bool { return other == d })
 }
 
 // Silence has no matching command answered until restore is called. They run, or nothing arrives at all.
@@ -149,6 +151,7 @@ func executed(reply any) bool {
 type Held struct {
 	p        *Proxy
 	match    Match
+	cmd      []string      // the request, once caught is closed
 	caught   chan struct{} // closed when a request is here
 	released chan struct{}
 	answered chan struct{} // closed when the server has answered it, or cannot any more
@@ -177,6 +180,13 @@ func (h *Held) Await(t testing.TB) {
 
 // Caught returns a channel that is closed when a request is held.
 func (h *Held) Caught() <-chan struct{} { return h.caught }
+
+// Command returns the request that is held, nil if none is.
+func (h *Held) Command() []string {
+	h.p.mu.Lock()
+	defer h.p.mu.Unlock()
+	return h.cmd
+}
 
 // Release delivers the request to the server, also in a black hole, and returns when the server has answered it, or
 // cannot because it is gone. If no request was held yet, none will be.

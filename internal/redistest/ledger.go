@@ -15,15 +15,18 @@ type sentCommand struct {
 	held     *Held
 	confirms string // subscription commands: the first word of the confirmations
 	left     int    // confirmations to come; 0 before the first of a command without channels
+	answer   []byte // what the client gets in place of the reply
+	again    bool   // the second run of a command: the client gets no reply
 }
 
 // sent notes a command that goes to the server now.
-func (l *ledger) sent(cmd []string, held *Held) {
+func (l *ledger) sent(cmd []string, held *Held) *sentCommand {
 	s := &sentCommand{cmd: cmd, held: held}
 	if word := strings.ToLower(cmd[0]); isConfirmation(word) {
 		s.confirms, s.left = word, len(cmd)-1
 	}
 	l.waiting = append(l.waiting, s)
+	return s
 }
 
 // received returns the command whose reply is complete with this frame, nil if there is none.

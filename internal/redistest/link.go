@@ -35,6 +35,8 @@ type link struct {
 	gone    bool    // the server has hung up
 	holding []*Held // requests that are held, or were and have not been answered
 	pending ledger
+
+	meters [2]meter // each is used by the goroutine that writes that way
 }
 
 func newLink(p *Proxy, index int, client, server net.Conn) *link {
@@ -90,7 +92,8 @@ func (l *link) writeRequests() {
 			}
 			return
 		}
-		if l.expect(it) {
+		l.carry(requests, len(it.raw))
+		for range l.expect(it) {
 			_, _ = l.server.Write(it.raw) // a server that is gone shows at readReplies
 		}
 	}
@@ -104,12 +107,12 @@ func (l *link) readReplies() {
 			l.serverGone()
 			return
 		}
-		switch deliver, cut := l.judge(reply); {
+		switch deliver, cut := l.judge(reply, raw); {
 		case cut:
 			l.down.push(item{cut: true, due: l.dueNow(replies)})
 			return
-		case deliver:
-			l.down.push(item{raw: raw, due: l.dueNow(replies)})
+		case deliver != nil:
+			l.down.push(item{raw: deliver, due: l.dueNow(replies)})
 		}
 	}
 }
@@ -129,6 +132,7 @@ func (l *link) writeReplies() {
 			l.client.Close()
 			return
 		default:
+			l.carry(replies, len(it.raw))
 			_, _ = l.client.Write(it.raw) // a client that is gone shows at readRequests
 		}
 		if it.end {
@@ -156,49 +160,60 @@ func (l *link) dueNow(direction int) time.Time {
 func (l *link) swallowed(direction int) bool {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
+	l.lose(direction)
 	l.lossy = l.lossy || l.hole[direction]
 	return l.hole[direction]
 }
 
-// expect notes that the server will answer this command; false means that it must not be sent.
-func (l *link) expect(it item) bool {
+// expect notes that the server will answer this command. It returns how often the command is to be sent.
+func (l *link) expect(it item) (times int) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
 	if l.gone {
 		l.letGo(it.held)
-		return false
+		return 0
 	}
+	l.lose(requests)
 	if l.hole[requests] && it.held == nil {
 		l.lossy = true
-		return false
+		return 0
 	}
-	if len(it.cmd) > 0 {
-		l.pending.sent(it.cmd, it.held)
+	if len(it.cmd) == 0 {
+		return 1
 	}
-	return true
+	l.pending.sent(it.cmd, it.held).answer = it.answer
+	if !it.twice {
+		return 1
+	}
+	l.pending.sent(it.cmd, nil).again = true
+	return 2
 }
 
-// judge matches a reply with its command and applies the rules to it.
-func (l *link) judge(reply any) (deliver, cut bool) {
+// judge matches a reply with its command and applies the rules to it. It returns what the client gets, if anything.
+func (l *link) judge(reply any, raw []byte) (deliver []byte, cut bool) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
 	answered := l.pending.received(reply)
 	if answered != nil {
 		l.letGo(answered.held)
 	}
-	if l.mute {
-		return false, false
-	}
-	if answered == nil {
-		return true, false
+	switch {
+	case l.mute:
+		return nil, false
+	case answered == nil:
+		return raw, false
+	case answered.again:
+		return nil, false
+	case answered.answer != nil:
+		return answered.answer, false
 	}
 	for _, d := range l.p.drops {
 		if d.take(answered.cmd, reply) {
 			l.mute, l.lossy = d.silent, l.lossy || d.silent
-			return false, !d.silent
+			return nil, !d.silent
 		}
 	}
-	return true, false
+	return raw, false
 }
 
 // letGo tells who released the request that it is over with it.

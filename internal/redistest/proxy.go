@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -28,9 +29,13 @@ type Proxy struct {
 	opened    int // links so far: the next one's index
 	hole      bool
 	delays    [2]time.Duration // of requests, of replies
+	jitters   [2]time.Duration // the most that may come to them
+	losses    [2]float64       // probabilities
+	rate      int              // bytes a second of a connection, each way; 0: any number
 	drops     []*Drop
 	holds     []*Held
 	exchanges []*Exchange
+	rules     []*Rule
 	log       []logged
 	news      chan struct{} // closed and replaced when something is logged
 
@@ -233,7 +238,11 @@ func (p *Proxy) Delay(requests, replies time.Duration) {
 
 // due returns when something that arrives now is to be passed on; zero means at once.
 func (p *Proxy) due(direction int) time.Time {
-	if d := p.delays[direction]; d > 0 {
+	d := p.delays[direction]
+	if most := p.jitters[direction]; most > 0 {
+		d += rand.N(most)
+	}
+	if d > 0 {
 		return time.Now().Add(d)
 	}
 	return time.Time{}
@@ -312,10 +321,12 @@ func (p *Proxy) request(l *link, cmd []string, raw []byte) item {
 			p.holds = append(p.holds[:i:i], p.holds[i+1:]...)
 			it.held = h
 			l.holding = append(l.holding, h)
+			h.cmd = cmd
 			close(h.caught)
 			break
 		}
 	}
+	p.ruled(&it)
 	return it
 }
 

@@ -7,12 +7,14 @@ import (
 
 // item is something on its way through the proxy.
 type item struct {
-	raw  []byte
-	cmd  []string // of a request
-	due  time.Time
-	held *Held
-	end  bool // the sender has hung up
-	cut  bool // both sides are to be cut
+	raw    []byte
+	cmd    []string // of a request
+	answer []byte   // what the client gets in place of the reply; nil: the reply
+	twice  bool     // the server gets the request twice
+	due    time.Time
+	held   *Held
+	end    bool // the sender has hung up
+	cut    bool // both sides are to be cut
 }
 
 // wait lets the item's time come; false means that the link was cut meanwhile.

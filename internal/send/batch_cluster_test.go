@@ -55,7 +55,7 @@ func TestCallsOfAClusterGoTogetherByNode(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	c := &nodePipelines{pipelines: pipelines{Client: cluster.Client(t)}, nodes: map[string]*pipelines{}}
-	e := on(t, c, together)
+	e := on(t, c, together, func(c *core.Config) { c.WatchdogTimeout = 30 * time.Second }) // 600 goroutines wait for two processors
 	round := 0
 	calls := func() {
 		round++

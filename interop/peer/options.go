@@ -27,6 +27,7 @@ type Options struct {
 	Codec    string        // String (the default), Long, Integer, Double, ByteArray, JsonJackson, TypedJson[:class[/class]], MsgPackJackson or Kryo5; or two with a comma between, for keys and values
 	Watchdog time.Duration // lockWatchdogTimeout; Redisson's own default, 30 s, if zero
 	Sharded  string        // shardedSubscriptionMode of a cluster: AUTO, ON or OFF (Redisson 3.29 or later)
+	Full     bool          // the JVM gets all of its compiler and the memory that it likes: for benchmarks
 	Env      []string      // KEY=value, added to the environment of the JVM
 }
 

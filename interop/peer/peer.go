@@ -69,11 +69,14 @@ func start(ctx context.Context, o Options) (*Peer, error) {
 	return p, nil
 }
 
-// launch starts the process. A small heap, and a compiler that is quick rather than good: a test
+// launch starts the process. By default it has a small heap, and a compiler that is quick rather than good: a test
 // starts several of them on a small machine.
 func launch(java, jar string, o Options) (*Peer, error) {
-	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-jar", jar}
-	cmd := exec.Command(java, append(args, o.args()...)...)
+	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"}
+	if o.Full {
+		args = nil
+	}
+	cmd := exec.Command(java, append(append(args, "-jar", jar), o.args()...)...)
 	if len(o.Env) > 0 {
 		cmd.Env = append(os.Environ(), o.Env...)
 	}

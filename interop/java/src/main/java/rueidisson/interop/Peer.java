@@ -108,6 +108,7 @@ final class Peer {
             case "ringbuffer" -> RingBuffers.run(r, ring(r));
             case "scoredsortedset" -> ScoredSets.run(r, scored(r));
             case "stream" -> Streams.run(r, stream(r));
+            case "bench" -> Benchmarks.run(r, redisson);
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
