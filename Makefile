@@ -110,6 +110,7 @@ soak: test
 	RUEIDISSON_SOAK= $(MAKE) --no-print-directory chaos TIME=1h
 
 chaos: servers
+	sh scripts/cc.sh
 	$(STORM) -v -timeout 24h -run 'TestNobodyHolds|TestSeedsAreFound' ./chaos -args -page ../docs/reliability.md -for $(TIME) $(CHAOS)
 
 chaos-short: servers

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,19 +63,25 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 		t.Skip("-mutants: see TestMutantsAreFound")
 	}
 	if *repeated > 0 {
-		newArena(t, left(topologyNames)[0]).judged(t, objects[indexOf(left(objectNames)[0])], named(left(nemesisNames)[0]), cmp.Or(*total, short), *repeated)
+		l := shortLanes(*repeated)[0]
+		newArenaOn(t, l.at, l.version, os.Args[0]).judged(t, objects[indexOf(left(objectNames)[0])], named(left(nemesisNames)[0]), cmp.Or(*total, short), *repeated)
 		return
 	}
 	seed := seedOf(t)
 	if *total > 0 {
 		began := time.Now()
 		t.Run("storm", func(t *testing.T) {
-			for lane, version := range left(topologyNames) {
-				t.Run(version, func(t *testing.T) {
-					t.Parallel()
-					a := newArena(t, version)
-					a.storm(t, rand.New(rand.NewPCG(seed, uint64(lane))), *total)
-					a.left(t)
+			all := stages(seed)
+			for i, stage := range all {
+				t.Run(fmt.Sprint("stage ", i+1), func(t *testing.T) {
+					for j, l := range stage {
+						t.Run(l.at.name+" "+l.version, func(t *testing.T) {
+							t.Parallel()
+							a := newArenaOn(t, l.at, l.version, os.Args[0])
+							a.storm(t, rand.New(rand.NewPCG(seed, uint64(i*len(versions)+j))), *total/time.Duration(len(all)))
+							a.left(t)
+						})
+					}
 				})
 			}
 		})
@@ -85,12 +93,14 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 		}
 		return
 	}
-	all := &work{left: slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return !chosen(o.name, objectNames) })}
-	for lane := range lanes {
-		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+	of := map[string]*work{}
+	for _, at := range topologies {
+		of[at.name] = &work{left: slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return !at.has(o) || !chosen(o.name, objectNames) })}
+	}
+	for i, l := range shortLanes(seed) {
+		t.Run(fmt.Sprint("lane ", i), func(t *testing.T) {
 			t.Parallel()
-			some := left(topologyNames)
-			a := newArena(t, some[lane%len(some)])
+			a, all := newArenaOn(t, l.at, l.version, os.Args[0]), of[l.at.name]
 			for o, is := all.take(a.version); is; o, is = all.take(a.version) {
 				a.short(t, o, rand.New(rand.NewPCG(seed, uint64(indexOf(o.name)))))
 			}
@@ -101,11 +111,15 @@ func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 // short runs rounds of an object until one had a chance.
 func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 	t.Helper()
+	if len(a.aimed(o, rnd, true)) == 0 {
+		t.Logf("what -only names has no meaning for %s, %s", o.name, a.at.name)
+		return
+	}
 	chances := 0
 	for tries := 0; chances == 0; {
 		require.Less(t, tries, mostTries, "%s had no chance to fail", o.name)
 		tries++
-		for _, n := range aimed(o, rnd, tries > 1) {
+		for _, n := range a.aimed(o, rnd, tries > 1) {
 			v := a.judged(t, o, n, short, rnd.Uint64())
 			if chances += v.chances; v.unjudged > 0 {
 				tries = 0
@@ -117,20 +131,22 @@ func (a *arena) short(t *testing.T, o object, rnd *rand.Rand) {
 // quick are the groups of nemeses of a short run.
 var quick = []string{"network", "clients", "refusals"}
 
-// aimed returns a nemesis of each group, for holds one that is aimed at what it breaks. For what is no hold it is one of one group,
-// unless -only has chosen something, lines of scripts are removed, or a round before had no chance.
-func aimed(o object, rnd *rand.Rand, again bool) (some []nemesis) {
-	of := quick
+// aimed returns a nemesis of each group of short rounds, for holds one that is aimed at what it breaks. For what is no hold it is one of
+// one group, unless -only has chosen something, lines of scripts are removed, or a round before had no chance. With a nemesis or a
+// topology of -only it may be of any group.
+func (a *arena) aimed(o object, rnd *rand.Rand, again bool) (some []nemesis) {
+	anyGroup := a.at.name != onSingle || len(left(nemesisNames)) < len(nemeses)
+	from := quick
 	switch {
-	case *only != "":
-		of = groups
-	case o.do != nil && *mutated == 0 && !again:
-		of = of[rnd.IntN(len(of)):][:1]
+	case anyGroup:
+		from = groups
+	case o.do != nil && *only == "" && *mutated == 0 && !again:
+		from = from[rnd.IntN(len(from)):][:1]
 	}
-	for _, group := range of {
+	for _, group := range from {
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == group && n.quick() && n.concerns(o) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
+			if n.group == group && (n.quick() || anyGroup) && a.fits(o, n) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil || *only != "") {
 				of = append(of, n)
 			}
 		}
@@ -141,37 +157,47 @@ func aimed(o object, rnd *rand.Rand, again bool) (some []nemesis) {
 	return some
 }
 
-// storm runs all objects under all nemeses, in any order, until the time is over.
+// storm runs all objects under all nemeses that have a meaning here, in any order, until the time is over.
 func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 	t.Helper()
 	end := time.Now().Add(d)
 	a.each(t, rnd, end)
-	for time.Now().Before(end) {
-		for _, i := range rnd.Perm(len(objects) * len(nemeses)) {
-			o, n := objects[i%len(objects)], nemeses[i/len(objects)]
-			if !chosen(o.name, objectNames) || !chosen(n.name, nemesisNames) || !n.concerns(o) || !o.on(a.version) {
-				continue
+	type pair struct {
+		o object
+		n nemesis
+	}
+	var all []pair
+	for _, o := range objects {
+		for _, n := range nemeses {
+			if chosen(o.name, objectNames) && chosen(n.name, nemesisNames) && a.fits(o, n) {
+				all = append(all, pair{o, n})
 			}
+		}
+	}
+	for len(all) > 0 && time.Now().Before(end) {
+		for _, i := range rnd.Perm(len(all)) {
 			if !time.Now().Before(end) {
 				return
 			}
-			a.judged(t, o, n, max(long, n.lasts), rnd.Uint64())
+			a.judged(t, all[i].o, all[i].n, max(long, all[i].n.lasts), rnd.Uint64())
 		}
 	}
 }
 
-// each runs rounds until each object had a chance under each group of nemeses, or the time is over. The lanes share the work.
+// each runs rounds until each object had a chance under each group of nemeses that needs one, or the time is over. The lanes of a
+// topology share the work.
 func (a *arena) each(t *testing.T, rnd *rand.Rand, end time.Time) {
 	t.Helper()
-	for _, i := range rnd.Perm(len(objects) * len(groups)) {
-		o, g := objects[i%len(objects)], groups[i/len(objects)]
+	needs := a.at.needs
+	for _, i := range rnd.Perm(len(objects) * len(needs)) {
+		o, g := objects[i%len(objects)], needs[i/len(objects)]
 		var of []nemesis
 		for _, n := range nemeses {
-			if n.group == g && n.quick() && n.concerns(o) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
+			if n.group == g && n.quick() && a.fits(o, n) && chosen(n.name, nemesisNames) && (n.holdOn || o.do != nil) {
 				of = append(of, n)
 			}
 		}
-		for len(of) > 0 && o.on(a.version) && chosen(o.name, objectNames) && shown.chances(o, g) == 0 && time.Now().Before(end) {
+		for len(of) > 0 && chosen(o.name, objectNames) && shown.chances(a.at.placed(o), g) == 0 && time.Now().Before(end) {
 			a.judged(t, o, of[rnd.IntN(len(of))], long, rnd.Uint64())
 		}
 	}
@@ -183,9 +209,13 @@ func (a *arena) judged(t *testing.T, o object, n nemesis, d time.Duration, seed 
 	v := a.round(o, n, d, seed)
 	t.Logf("%-10s %-26s %5d calls, %5d done, %3d faults, %4d chances, slowest %v, ping %v, pause %v, told %v, still %v", o.name, n.name, v.calls, v.holds+v.done, v.faults, v.chances,
 		v.slowest.Round(time.Millisecond), v.ping.Round(time.Millisecond), v.pause.Round(time.Millisecond), v.told.Round(time.Millisecond), v.still.Round(time.Millisecond))
-	shown.add(a.version, o, n, v)
+	if len(v.counted) > 0 {
+		first, _, _ := strings.Cut(v.counted[0], "\n")
+		t.Logf("%s under %s: %d findings that are not promised, such as: %s", o.name, n.name, len(v.counted), first)
+	}
+	shown.add(a.at.name, a.at.placed(o), n, v)
 	for _, found := range v.violations {
-		t.Error(failure{o.name, n.name, a.version, d, seed, found, v.events})
+		t.Error(failure{o.name, n.name, a.at.name + "," + a.version, d, seed, found, v.events})
 	}
 	return v
 }

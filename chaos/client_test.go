@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
@@ -60,11 +58,16 @@ func user(p *redistest.Parent) {
 // size asks a process how many goroutines it has, and how large its heap is.
 const size = "size"
 
-func open(addr string, log slog.Handler) (*rueidisson.Client, error) {
-	return redistest.Patient(func() (*rueidisson.Client, error) {
-		return rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true},
-			rueidisson.WithWatchdogTimeout(watchdog), rueidisson.WithLogger(slog.New(log)))
-	})
+// open opens the clients of entries.
+func open(log slog.Handler, entries ...entry) (clients []*rueidisson.Client, err error) {
+	for _, e := range entries {
+		c, err := e.open(rueidisson.WithWatchdogTimeout(watchdog), rueidisson.WithLogger(slog.New(log)))
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, c)
+	}
+	return clients, nil
 }
 
 // losses is a log that notes in the record of the round what the client says may be lost, and which scripts failed.
@@ -97,15 +100,19 @@ func (l losses) Handle(_ context.Context, line slog.Record) error {
 
 func use(p *redistest.Parent, proc int) error {
 	log := losses{slog.DiscardHandler, &atomic.Pointer[recorder]{}}
-	c, err := open(os.Getenv("CHAOS_SERVER"), log)
+	var entries []entry
+	if err := json.Unmarshal([]byte(os.Getenv("CHAOS_ENTRIES")), &entries); err != nil {
+		return err
+	}
+	members, err := open(log, entries...)
 	if err != nil {
 		return err
 	}
-	store, err := open(os.Getenv("CHAOS_STORE"), slog.DiscardHandler)
+	stores, err := open(slog.DiscardHandler, alone(os.Getenv("CHAOS_STORE")))
 	if err != nil {
 		return err
 	}
-	p.Say("client %s", c.ID())
+	p.Say("client %s", members[0].ID())
 	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
 		if line == size {
 			p.Say("%s %d %d", size, runtime.NumGoroutine(), redistest.HeapInUse())
@@ -116,14 +123,14 @@ func use(p *redistest.Parent, proc int) error {
 			return err
 		}
 		stop := redistest.Metronome()
-		if err := follow(c, store, proc, o, log.to); err != nil {
+		if err := follow(members, stores[0], proc, o, log.to); err != nil {
 			return err
 		}
 		p.Say("done %v", stop())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	for _, client := range []*rueidisson.Client{c, store} {
+	for _, client := range append(members, stores...) {
 		if err := client.Close(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
@@ -131,7 +138,7 @@ func use(p *redistest.Parent, proc int) error {
 	return nil
 }
 
-func follow(c, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[recorder]) error {
+func follow(members []*rueidisson.Client, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[recorder]) error {
 	r, err := newRecorder(o.Record, proc) // open until the next round: the log goes on
 	if err != nil {
 		return err
@@ -147,7 +154,7 @@ func follow(c, store *rueidisson.Client, proc int, o order, log *atomic.Pointer[
 	defer cancel()
 	var all sync.WaitGroup
 	for n := range workers {
-		w := &worker{c: c, store: store, r: r, of: objects[i], o: o, number: n, rnd: rand.New(rand.NewPCG(o.Seed, uint64(proc*workers+n)))}
+		w := &worker{c: members[0], members: members, store: store, r: r, of: objects[i], o: o, number: n, rnd: rand.New(rand.NewPCG(o.Seed, uint64(proc*workers+n)))}
 		all.Go(func() {
 			for round.Err() == nil {
 				w.turn(round)
@@ -197,21 +204,22 @@ func indexOf(object string) int {
 
 // worker is a goroutine of a process.
 type worker struct {
-	c      *rueidisson.Client
-	store  *rueidisson.Client // on a server that no nemesis reaches
-	r      *recorder
-	of     object
-	o      order
-	number int
-	rnd    *rand.Rand
-	holds  int64
-	at     map[string]int64 // the next latch of each name
+	c       *rueidisson.Client
+	members []*rueidisson.Client // of all entries: c is the first
+	store   *rueidisson.Client   // on a server that no nemesis reaches
+	r       *recorder
+	of      object
+	o       order
+	number  int
+	rnd     *rand.Rand
+	holds   int64
+	at      map[string]int64 // the next latch of each name
 }
 
 // turn acquires a hold, keeps it for a while, and releases it. Its context ends at any instant.
 func (w *worker) turn(round context.Context) {
 	w.holds++
-	t := terms{rnd: w.rnd, names: w.o.Names}
+	t := terms{rnd: w.rnd, members: w.members, names: w.o.Names}
 	if w.rnd.IntN(4) > 0 {
 		t.lease = w.between(shortest, w.between(shortest, longest))
 	}

@@ -29,6 +29,7 @@ var tested = map[string][]string{
 	"Client.DoubleBarrier":       {"double-barrier"},
 	"Client.RateLimiter":         {"limiter"},
 	"Client.RedissonRateLimiter": {"redisson-limiter"},
+	"redlock.New":                {"red"},
 	"election.New":               {"election"},
 	"rmap.New":                   {"map", "compute", "near", "entry-lock", "write-through"},
 	"rmap.NewTTLMap":             {"ttl-map"},
@@ -54,7 +55,6 @@ var tested = map[string][]string{
 
 // untested are constructors without an object here.
 var untested = map[string]string{
-	"redlock.New":              "needs several servers",
 	"Client.Election":          "election.New returns the same",
 	"fairlock.New":             "Client.FairLock returns the same",
 	"latch.New":                "Client.Latch returns the same",

@@ -23,6 +23,13 @@
 // A run with -mutants removes lines of scripts, one at a time. It prints the share that the oracles found, and the lines that nothing
 // missed.
 //
+// # Topologies
+//
+// The servers are one server, a master and its replica under Sentinels, a cluster of three masters with replicas, or the five of a red
+// lock. A process of a topology has a proxy before each server. After some faults not all is promised: a server that is restarted
+// without its data forgets holds, and so does a replica that takes over. A nemesis says what is promised then. What oracles
+// find of the rest is counted, and is no violation. Bystanders, and what judges waiters and leftovers, are with one server alone.
+//
 // # Commands
 //
 //	go test ./chaos                                  # short rounds of each object, and the seeds in scripts
@@ -36,6 +43,6 @@
 //
 // # What it does not show
 //
-// The rounds run against one server. An object uses each constructor of the library, except those that a test names with the reason.
-// Jepsen's tools, loss of packets between servers and steps of clients' clocks are not part of it.
+// An object uses each constructor of the library, except those that a test names with the reason. Jepsen's tools, loss of packets between
+// servers and steps of clients' clocks are not part of it.
 package chaos

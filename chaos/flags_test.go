@@ -20,7 +20,7 @@ import (
 
 var (
 	total    = flag.Duration("for", 0, "run rounds of 3 s for so long, in place of the short ones")
-	only     = flag.String("only", "", "objects, nemeses and topologies, separated by commas")
+	only     = flag.String("only", "", "objects, nemeses, topologies and versions of servers, separated by commas")
 	seeded   = flag.Uint64("seed", 0, "repeat names, choices and the order of nemeses of a run; 0: others each time")
 	repeated = flag.Uint64("round", 0, "repeat one round, of the object, the nemesis and the topology of -only, with the seed that a failure prints")
 	mutated  = flag.Int("mutants", 0, "remove so many lines of scripts, one at a time, and say which of them nothing found")
@@ -72,7 +72,11 @@ const long = 3 * time.Second
 
 // least is how long a run takes that has a round of each cell.
 func least() time.Duration {
-	return long * time.Duration(len(objects)*len(groups)/len(versions)+1)
+	cells := 0
+	for _, needs := range places {
+		cells += len(needs)
+	}
+	return long * time.Duration(cells/len(versions)+1)
 }
 
 // kind is what words of -only name.
@@ -81,9 +85,9 @@ type kind struct {
 	names iter.Seq[string]
 }
 
-var kinds = []kind{{"objects", objectNames}, {"nemeses", nemesisNames}, {"topologies", topologyNames}}
+var kinds = []kind{{"objects", objectNames}, {"nemeses", nemesisNames}, {"topologies", topologyNames}, {"servers", versionNames}}
 
-// known returns an error for words that are no object, no nemesis and no topology.
+// known returns an error for words that name nothing.
 func known(words string) error {
 	var all []string
 	are := ""
@@ -94,7 +98,7 @@ func known(words string) error {
 	}
 	for _, word := range strings.Split(words, ",") {
 		if word != "" && !slices.Contains(all, word) {
-			return fmt.Errorf("%q is no object, no nemesis and no topology%s", word, are)
+			return fmt.Errorf("%q is no object, no nemesis, no topology and no server%s", word, are)
 		}
 	}
 	return nil
@@ -137,8 +141,8 @@ func nemesisNames(yield func(string) bool) {
 	}
 }
 
-// topologyNames are the servers of a run, each alone.
-func topologyNames(yield func(string) bool) {
+// versionNames are the servers of a run.
+func versionNames(yield func(string) bool) {
 	for _, v := range versions {
 		if !yield(v) {
 			return
@@ -154,9 +158,9 @@ func TestBadInputIsOneLine(t *testing.T) {
 		env  string
 		says string
 	}{
-		"no object and no nemesis":        {"-only lock,paper", "", `"paper" is no object, no nemesis and no topology; objects: lock, fair`},
+		"no object and no nemesis":        {"-only lock,paper", "", `"paper" is no object, no nemesis, no topology and no server; objects: lock, fair`},
 		"the nemeses are listed":          {"-only paper", "", "; nemeses: none, lost-replies"},
-		"the topologies are listed":       {"-only paper", "", "; topologies: 7.0, "},
+		"the topologies are listed":       {"-only paper", "", "; topologies: single, sentinel, "},
 		"a seed that is no number":        {"-seed seven", "", `invalid value "seven" for flag -seed`},
 		"a time that is none":             {"-for ever", "", `invalid value "ever" for flag -for`},
 		"a negative time":                 {"-for -1s", "", "not negative"},

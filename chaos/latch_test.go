@@ -14,6 +14,13 @@ const (
 
 func latchName(name string, i int64) string { return fmt.Sprintf("%s:%d", name, i) }
 
+func latchNames(name string) (all []string) {
+	for i := range int64(latches) {
+		all = append(all, latchName(name, i))
+	}
+	return all
+}
+
 func armed(ctx context.Context, c *rueidisson.Client, name string) error {
 	for i := range int64(latches) {
 		if _, err := c.Latch(latchName(name, i)).TrySetCount(ctx, parties); err != nil {

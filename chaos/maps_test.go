@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -52,6 +53,13 @@ func cacheMap(c *rueidisson.Client, name string, ids bool) rmap.Mapping[string, 
 
 func shardedMap(c *rueidisson.Client, name string, ids bool) rmap.Mapping[string, int64] {
 	return rmap.NewSharded[string, int64](c, name, shards, mapOptions[rmap.MapOption](ids)...)
+}
+
+func shardNames(name string) (all []string) {
+	for i := range shards {
+		all = append(all, keys.Shard(name, i))
+	}
+	return all
 }
 
 // entryOf is the name of an entry in the record.

@@ -164,7 +164,7 @@ func (a *arena) drawable(t *testing.T, lane int, rnd *rand.Rand) (all []mutant, 
 		}
 		o := objects[indexOf(name)]
 		clear(called)
-		for _, n := range aimed(o, rnd, false) {
+		for _, n := range a.aimed(o, rnd, false) {
 			a.judged(t, o, n, short, rnd.Uint64())
 		}
 		delete(called, "")
@@ -198,7 +198,7 @@ func (a *arena) mutated(m mutant, o object, rnd *rand.Rand) (came mutation, call
 		exchanges = append(exchanges, p.Exchange(m.body, m.changed))
 	}
 	came = mutation{mutant: m, object: o.name}
-	for _, n := range aimed(o, rnd, false) {
+	for _, n := range a.aimed(o, rnd, false) {
 		came.nemesis = n.name
 		if v := a.round(o, n, short, rnd.Uint64()); len(v.violations) > 0 {
 			came.found = v.violations[0]

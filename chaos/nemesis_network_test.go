@@ -82,9 +82,10 @@ var networkNemeses = []nemesis{
 	})},
 	// One process is a millisecond away, one is twenty, and the others are next to the server.
 	{name: "distance", group: "network", breaks: throughout("distance", func(f *field) func() {
-		order := f.rnd.Perm(len(f.proxies))
-		f.proxies[order[0]].Delay(500*time.Microsecond, 500*time.Microsecond)
-		f.proxies[order[1]].Delay(10*time.Millisecond, 10*time.Millisecond)
+		order := f.rnd.Perm(len(f.users))
+		for i, d := range []time.Duration{500 * time.Microsecond, 10 * time.Millisecond} {
+			each(f.of(order[i]+1), func(p *redistest.Proxy) { p.Delay(d, d) })()
+		}
 		return f.each(func(p *redistest.Proxy) { p.Delay(0, 0) })
 	})},
 	{name: "bandwidth", group: "network", breaks: throughout("bandwidth", func(f *field) func() {
@@ -111,7 +112,7 @@ var networkNemeses = []nemesis{
 		return f.during(ctx, f.between(watchdog/2, longest), "silence", proc, p.BlackHole, func() { p.Delay(0, 0); p.Restore() }) && goes
 	})},
 	// One process hears nothing for longer than its waiters bear it.
-	{name: "silent-network", group: "network", lasts: outage + 2*time.Second, patient: true, breaks: func(ctx context.Context, f *field) {
+	{name: "silent-network", group: "network", on: []string{onSingle}, lasts: outage + 2*time.Second, patient: true, breaks: func(ctx context.Context, f *field) {
 		p, proc := f.one()
 		if sleep(ctx, f.between(300*time.Millisecond, time.Second)) {
 			f.during(ctx, outage, silent, proc, p.BlackHole, p.Restore)
@@ -119,7 +120,7 @@ var networkNemeses = []nemesis{
 		<-ctx.Done()
 	}},
 	// A few faults, and then none for so long that each worker has to get on.
-	{name: "faults-then-none", group: "network", lasts: onward + 3*time.Second, breaks: func(ctx context.Context, f *field) {
+	{name: "faults-then-none", group: "network", on: []string{onSingle}, lasts: onward + 3*time.Second, breaks: func(ctx context.Context, f *field) {
 		faults, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 		defer cancel()
 		often(20*time.Millisecond, 200*time.Millisecond, func(ctx context.Context, f *field) bool {
@@ -138,13 +139,7 @@ var outage = toldWithin + 1500*time.Millisecond
 const silent = "silence of the server"
 
 // each does something to all proxies.
-func (f *field) each(do func(*redistest.Proxy)) func() {
-	return func() {
-		for _, p := range f.proxies {
-			do(p)
-		}
-	}
-}
+func (f *field) each(do func(*redistest.Proxy)) func() { return each(f.proxies, do) }
 
 // delivers notes that a request reaches the server late, for each name of the round that it is about.
 func (f *field) delivers(cmd []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -16,18 +17,24 @@ type nemesis struct {
 	name   string
 	group  string
 	holdOn bool // holders keep what they have beyond the lease: else what it breaks is seldom seen
-	breaks func(ctx context.Context, f *field)
 
-	lasts   time.Duration // a round of it lasts so long; short runs leave it out
-	patient bool          // callers wait until the round is over
-	spares  []string      // objects that have no promise for it: docs/promises.md says why
+	on       []string      // topologies; nil: those on which no server is replaced because of it
+	clocked  bool          // it sets the server's clock
+	promises []string      // what is judged; nil: everything. What else oracles find is counted
+	lasts    time.Duration // a round of it lasts so long; short runs leave it out, unless -only names it
+	patient  bool          // callers wait until the round is over
+	spares   []string      // objects that have no promise for it, as docs/promises.md says, or of which it breaks nothing
+
+	breaks func(ctx context.Context, f *field)
 }
 
-// concerns reports whether an object has a promise for what the nemesis does.
+// concerns reports whether the nemesis breaks something of an object, and the object has a promise for that.
 func (n nemesis) concerns(o object) bool { return !slices.Contains(n.spares, o.name) }
 
 // sparesServer reports whether the server goes on as always: only connections and processes are disturbed.
-func (n nemesis) sparesServer() bool { return n.group != "refusals" && n.group != "server" }
+func (n nemesis) sparesServer() bool {
+	return slices.Contains([]string{"none", "network", "clients"}, n.group)
+}
 
 // quick reports whether a round of it is as short as the caller wants.
 func (n nemesis) quick() bool { return n.lasts == 0 }
@@ -35,11 +42,16 @@ func (n nemesis) quick() bool { return n.lasts == 0 }
 // field holds what a nemesis may break.
 type field struct {
 	rnd     *rand.Rand
-	server  *redistest.Server
-	raw     rueidis.Client // on a connection of its own
-	proxies []*redistest.Proxy
+	t       testing.TB
+	site    *site
+	names   []string             // of the round
+	keys    []string             // those names, as servers have them
+	key     string               // one of them
+	server  *redistest.Server    // a master of it
+	raw     rueidis.Client       // of the server, on a connection of its own
+	proxies []*redistest.Proxy   // before servers in use
+	lines   [][]*redistest.Proxy // of each process: before each server
 	users   []*redistest.Child
-	names   []string // of the round
 	record  *recorder
 	kill    func(i int) // kills a user, and starts another in its place when the round is over
 }
@@ -56,10 +68,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// one returns the proxy of a process, and the number of the process.
+// one returns a proxy of a process, and the number of the process.
 func (f *field) one() (p *redistest.Proxy, proc int) {
 	i := f.rnd.IntN(len(f.proxies))
-	return f.proxies[i], i + 1
+	return f.proxies[i], i*len(f.users)/len(f.proxies) + 1
+}
+
+// of returns the proxies of a process.
+func (f *field) of(proc int) []*redistest.Proxy {
+	n := len(f.proxies) / len(f.users)
+	return f.proxies[(proc-1)*n:][:n]
 }
 
 func (f *field) between(least, most time.Duration) time.Duration {
@@ -108,7 +126,10 @@ func (f *field) do(words ...string) {
 	}
 }
 
-var nemeses = slices.Concat([]nemesis{
+var nemeses = slices.Concat(ofAll, ofTopologies)
+
+// ofAll are the nemeses that need no topology of their own.
+var ofAll = slices.Concat([]nemesis{
 	{name: "none", group: "none", breaks: func(ctx context.Context, _ *field) { <-ctx.Done() }},
 }, networkNemeses, clientNemeses, refusalNemeses, serverNemeses)
 

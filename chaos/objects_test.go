@@ -29,10 +29,11 @@ type held struct {
 
 // terms are those of one call to acquire.
 type terms struct {
-	rnd   *rand.Rand
-	names []string      // of the round
-	lease time.Duration // 0: the client renews the hold
-	alone bool          // the hold excludes all others of the name
+	rnd     *rand.Rand
+	members []*rueidisson.Client // of the process: the first one is that of objects with one client
+	names   []string             // of the round
+	lease   time.Duration        // 0: the client renews the hold
+	alone   bool                 // the hold excludes all others of the name
 }
 
 func (t terms) name() string { return t.names[t.rnd.IntN(len(t.names))] }
@@ -47,6 +48,7 @@ func (t terms) options() (opts []lock.LockOption) {
 // object is one kind of object: how it is acquired, and what holds of it.
 type object struct {
 	name    string
+	places  []string // topologies; nil: all on which one client is enough
 	limit   int      // how many may hold a name at a time
 	tokens  bool     // each hold has a fencing token: they rise, and its holder writes a guarded value
 	hashed  bool     // the name is a hash with the owners as fields
@@ -58,7 +60,8 @@ type object struct {
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
-	again bool // a finding is judged again while clients log what callers that left cannot be told, and put elements back
+	keys  func(name string) []string // under which servers have a name; nil: the name itself
+	again bool                       // a finding is judged again while clients log what callers that left cannot be told, and put elements back
 
 	// Of an object that is not held: one operation, and what the oracle says of all of a name when the faults are over.
 	do    func(ctx context.Context, w *worker, round context.Context, name string)
@@ -149,6 +152,7 @@ var objects = []object{
 		}
 		return holding(h, err, names, false)
 	}},
+	red,
 	{name: "permits", limit: permits, view: &ofPermits, leased: true, keeps: []string{"NAME", "rueidisson_set:{NAME}"}, set: func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.PermitSemaphore(name).SetPermits(ctx, permits)
 	}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
@@ -199,7 +203,7 @@ var objects = []object{
 	datum("limiter", limit, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RateLimiter(name).SetRate(ctx, ratelimiter.PerSecond(rate).WithBurst(burst))
 	}),
-	datum("latch", countAndWait, counted).setBy(armed),
+	datum("latch", countAndWait, counted).setBy(armed).keptAs(latchNames),
 	datum("sizes", takeSome, taken).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.Semaphore(name).SetPermits(ctx, permits)
 	}),
@@ -211,9 +215,9 @@ var objects = []object{
 		return holding(h, err, []string{name}, false)
 	}},
 	datum("map", useMap(plainMap, false), checkMap(plainMap)),
-	datum("ttl-map", useMap(ttlMap, true), checkMap(ttlMap)).onlyOn("8.0"), // 7.4 or Valkey 9 at least
+	datum("ttl-map", useMap(ttlMap, true), checkMap(ttlMap)).onlyOn("8.0").placedOn(onSingle), // 7.4 or Valkey 9 at least
 	datum("cache", useMap(cacheMap, true), checkMap(cacheMap)),
-	datum("sharded-map", useMap(shardedMap, false), checkMap(shardedMap)),
+	datum("sharded-map", useMap(shardedMap, false), checkMap(shardedMap)).keptAs(shardNames),
 	datum("list-multimap", useValues(lists), checkValues(lists, true)),
 	datum("set-multimap", useValues(sets), checkValues(sets, false)),
 	overStore("read-through", readOrChange, loadedAsStored),
@@ -253,8 +257,19 @@ func (o object) onlyOn(versions ...string) object {
 	return o
 }
 
+func (o object) placedOn(topologies ...string) object {
+	o.places = topologies
+	return o
+}
+
 func (o object) judgedAgain() object {
 	o.again = true
+	return o
+}
+
+// keptAs tells under which names the servers have a name of the object.
+func (o object) keptAs(keys func(name string) []string) object {
+	o.keys = keys
 	return o
 }
 

@@ -48,6 +48,43 @@ func TestOverlapsAreFound(t *testing.T) {
 	}
 }
 
+func TestHoldsOnBothSidesAreFoundMoreThanALeaseAfterASplit(t *testing.T) {
+	t.Parallel()
+	const lease = int64(longest)
+	events := []event{{Kind: splits, At: 10}, {Kind: joins, At: 10 + 3*lease}}
+	for name, c := range map[string]struct {
+		spans []span
+		found int
+	}{
+		"within the lease":             {[]span{{proc: 1, from: 5, to: lease}, {proc: 2, from: 20, to: 3 * lease}}, 0},
+		"on both sides after it":       {[]span{{proc: 1, from: 5, to: lease + 12}, {proc: 2, from: 20, to: 3 * lease}}, 1},
+		"on one side after it":         {[]span{{proc: 1, from: 5, to: lease + 9}, {proc: 2, from: 20, to: 3 * lease}}, 0},
+		"after the network has healed": {[]span{{proc: 1, from: 11 + 3*lease, to: 4 * lease}, {proc: 2, from: 12 + 3*lease, to: 4 * lease}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Len(t, overlaps(bothSides(c.spans, events), 1), c.found)
+		})
+	}
+	require.Empty(t, bothSides([]span{{from: 5, to: 4 * lease}}, nil), "nothing was split")
+}
+
+// TestWhatIsNotPromisedIsCounted: a nemesis says what is judged.
+func TestWhatIsNotPromisedIsCounted(t *testing.T) {
+	t.Parallel()
+	v := verdict{promises: stillPromised}
+	v.finds(exclusion, "two", "three")
+	v.finds(fencing, "a token")
+	require.Equal(t, []string{"a token"}, v.violations)
+	require.Equal(t, []string{"two", "three"}, v.counted)
+	v = verdict{}
+	v.finds(exclusion, "two")
+	require.Equal(t, []string{"two"}, v.violations)
+	for _, n := range nemeses {
+		require.Equal(t, n.group == "forgetting", n.promises != nil, "%s: all is promised, except after a server has forgotten something", n.name)
+	}
+}
+
 func TestTokensThatFallAreFound(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, falling([]span{{token: 1}, {token: 2}, {token: 7}}))

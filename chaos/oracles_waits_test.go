@@ -196,8 +196,9 @@ func TestTheServerIsAskedForOwners(t *testing.T) {
 	t.Parallel()
 	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
 		raw := server.Client(t)
-		c, err := open(server.Addr(), slog.DiscardHandler)
+		all, err := open(slog.DiscardHandler, alone(server.Addr()))
 		require.NoError(t, err)
+		c := all[0]
 		defer c.Close(t.Context())
 		for _, of := range []string{"lock", "fair", "read-write", "fenced", "permits", "group", "election"} {
 			o, name := objects[indexOf(of)], redistest.Name(t)

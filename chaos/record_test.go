@@ -48,6 +48,8 @@ const (
 	writing  = "writing"  // a write of the guarded value begins
 	wrote    = "wrote"    // it returned
 	delivers = "delivers" // a request that was held back reaches the server
+	splits   = "splits"   // from now on there are two masters
+	joins    = "joins"    // and now one again
 )
 
 // recorder appends the events of one process to a file. Each line is written at once: a process that is killed leaves what it

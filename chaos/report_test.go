@@ -15,16 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/page"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 const reliability = "../docs/reliability.md"
 
-// groups of nemeses under which the promises hold.
-var groups = []string{"network", "clients", "refusals", "server"}
+// groups of nemeses. What a server forgets in one of them is not promised, and counted.
+var groups = []string{"network", "clients", "refusals", "server", "slot moves", "minority", "forgetting"}
 
 // cell counts what rounds of an object showed under a group of nemeses.
 type cell struct {
-	rounds, operations, faults, chances, violations, unjudged int
+	rounds, operations, faults, chances, violations, counted, unjudged int
 }
 
 // figure is a column of the table of rounds. Of times the longest counts, and numbers are added.
@@ -41,6 +42,7 @@ var figures = []figure{
 	{name: "faults", of: func(v verdict) int { return v.faults }},
 	{name: "chances", of: func(v verdict) int { return v.chances }},
 	{name: "violations", of: func(v verdict) int { return len(v.violations) }},
+	{name: "not promised", of: func(v verdict) int { return len(v.counted) }},
 	{name: "guarded writes", of: func(v verdict) int { return v.writes }},
 	{name: "not judged", of: func(v verdict) int { return v.unjudged }},
 	{name: "slowest call", time: true, of: func(v verdict) int { return int(v.slowest) }},
@@ -110,7 +112,8 @@ func (r *report) add(topology string, o object, n nemesis, v verdict) {
 	k := [2]string{o.name, n.group}
 	c := r.cells[k]
 	r.cells[k] = cell{
-		c.rounds + 1, c.operations + v.holds + v.done, c.faults + v.faults, c.chances + v.chances, c.violations + len(v.violations), c.unjudged + v.unjudged,
+		c.rounds + 1, c.operations + v.holds + v.done, c.faults + v.faults, c.chances + v.chances, c.violations + len(v.violations),
+		c.counted + len(v.counted), c.unjudged + v.unjudged,
 	}
 	at := [2]string{topology, n.name}
 	r.rounds[at] = r.rounds[at].add(v)
@@ -125,12 +128,12 @@ func (r *report) found(seed string, after time.Duration) {
 	r.seeds[seed] = after
 }
 
-// without returns the cells in which nothing could have shown.
+// without returns the cells in which nothing could have shown, and should have.
 func (r *report) without() (cells []string) {
-	for _, o := range objects {
-		for _, g := range groups {
-			if chosen(o.name, objectNames) && r.cells[[2]string{o.name, g}].chances == 0 {
-				cells = append(cells, o.name+" under "+g)
+	for name, needs := range places {
+		for _, g := range needs {
+			if r.cells[[2]string{name, g}].chances == 0 {
+				cells = append(cells, name+" under "+g)
 			}
 		}
 	}
@@ -166,31 +169,34 @@ func (r *report) verdict(took time.Duration, seed uint64) string {
 	for _, c := range r.cells {
 		sum = cell{
 			sum.rounds + c.rounds, sum.operations + c.operations, sum.faults + c.faults, sum.chances + c.chances,
-			sum.violations + c.violations, sum.unjudged + c.unjudged,
+			sum.violations + c.violations, sum.counted + c.counted, sum.unjudged + c.unjudged,
 		}
 	}
-	return fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances.\n"+
+	return fmt.Sprintf("%d violations in %d rounds: %d operations and holds under %d faults, with %d chances. %d findings are not promised: a server had forgotten something.\n"+
 		"%d names were not judged, because the machine stood still. %d of %d seeds were found.\n"+
 		"On %s, in %v, with seed %d, on %s; %s, %s/%s, %d processors.\n",
-		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.unjudged, len(r.seeds), len(seeds),
-		time.Now().UTC().Format("2 January 2006"), took.Round(time.Second), seed, strings.Join(slices.Collect(topologyNames), ", "),
+		sum.violations, sum.rounds, sum.operations, sum.faults, sum.chances, sum.counted, sum.unjudged, len(r.seeds), len(seeds),
+		time.Now().UTC().Format("2 January 2006"), took.Round(time.Second), seed, strings.Join(versions, ", "),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // objects is the table of objects and groups of nemeses.
 func (r *report) objects() string {
 	rows := table("Object", groups...)
-	for _, o := range objects {
+	for name := range placedNames {
 		var line []string
 		for _, g := range groups {
-			c := r.cells[[2]string{o.name, g}]
+			c := r.cells[[2]string{name, g}]
 			text := "–" // no round had time
 			if c.rounds > 0 {
 				text = fmt.Sprintf("%d of %d", c.violations, c.chances)
 			}
+			if c.counted > 0 {
+				text += fmt.Sprintf(" (%d)", c.counted)
+			}
 			line = append(line, text)
 		}
-		rows += row(o.name, line...)
+		rows += row(name, line...)
 	}
 	return rows
 }
@@ -210,9 +216,12 @@ func (r *report) nemeses() string {
 
 // roundNames are the topologies and nemeses of the table of rounds.
 func roundNames() (all [][2]string) {
-	for topology := range topologyNames {
-		for nemesis := range nemesisNames {
-			all = append(all, [2]string{topology, nemesis})
+	for _, at := range topologies {
+		a := &arena{at: at, site: site{clock: &redistest.Clock{}}}
+		for _, n := range nemeses {
+			if a.meets(n) {
+				all = append(all, [2]string{at.name, n.name})
+			}
 		}
 	}
 	return all
@@ -262,7 +271,7 @@ func TestThePageIsAboutThisCode(t *testing.T) {
 	for _, at := range roundNames() {
 		rounds = append(rounds, at[0]+" | "+at[1])
 	}
-	for part, names := range map[string][]string{"cells": slices.Collect(objectNames), "seeds": seedNames(), "rounds": rounds} {
+	for part, names := range map[string][]string{"cells": slices.Collect(placedNames), "seeds": seedNames(), "rounds": rounds} {
 		text, err := page.Read(reliability, part)
 		require.NoError(t, err)
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -287,26 +296,31 @@ func TestAReportIsWritten(t *testing.T) {
 	require.NoError(t, exec.Command("cp", reliability, path).Run())
 	r := newReport()
 	lock, network := objects[0], nemeses[slices.IndexFunc(nemeses, func(n nemesis) bool { return n.group == "network" })]
-	r.add("8.0", lock, network, verdict{holds: 7, chances: 3, slowest: time.Second})
-	r.add("8.0", lock, network, verdict{holds: 1, chances: 2, slowest: time.Minute, violations: []string{"one"}})
-	r.add("7.0", objects[1], network, verdict{holds: 1})
+	r.add(onSingle, lock, network, verdict{holds: 7, chances: 3, slowest: time.Second})
+	r.add(onSingle, lock, network, verdict{holds: 1, chances: 2, slowest: time.Minute, violations: []string{"one"}})
+	r.add(onSentinel, objects[1], network, verdict{holds: 1})
 	r.found(seeds[0].name, 1234*time.Millisecond)
 	require.Contains(t, r.without(), objects[1].name+" under network")
 	require.NotContains(t, r.without(), lock.name+" under network")
 	require.Contains(t, r.without(), lock.name+" under clients", "no round of it")
+	require.Contains(t, r.without(), lock.name+", cluster under slot moves")
+	require.NotContains(t, r.without(), lock.name+" under slot moves", "one server has none")
+	onCluster := topologies[slices.IndexFunc(topologies, func(t topology) bool { return t.name == onCluster })]
+	r.add(onCluster.name, onCluster.placed(lock), nemesis{group: "forgetting"}, verdict{chances: 4, counted: []string{"one", "two"}})
 	require.NoError(t, r.write(path, time.Minute, 9))
 	cells, err := page.Read(path, "cells")
 	require.NoError(t, err)
 	require.Contains(t, cells, "| lock | 1 of 5 | – |")
+	require.Contains(t, cells, "| lock, cluster | – | – | – | – | – | – | 0 of 4 (2) |")
 	all, err := page.Read(path, "verdict")
 	require.NoError(t, err)
-	require.Contains(t, all, "1 violations in 3 rounds: 9 operations")
+	require.Contains(t, all, "1 violations in 4 rounds: 9 operations")
 	require.Equal(t, 3, strings.Count(all, "\n"), "lines of the verdict")
 	rounds, err := page.Read(path, "rounds")
 	require.NoError(t, err)
-	require.Contains(t, rounds, "| 8.0 | "+network.name+" | 2 | 0 | 8 | 0 | 5 | 1 | 0 | 0 | 1m0s | 0s | 0s | 0s | 0s |\n")
-	require.Contains(t, rounds, "| 7.0 | "+network.name+" | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0s | 0s | 0s | 0s | 0s |\n")
-	require.Contains(t, rounds, "| 7.0 | none | –")
+	require.Contains(t, rounds, "| single | "+network.name+" | 2 | 0 | 8 | 0 | 5 | 1 | 0 | 0 | 0 | 1m0s | 0s | 0s | 0s | 0s |\n")
+	require.Contains(t, rounds, "| sentinel | "+network.name+" | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0s | 0s | 0s | 0s | 0s |\n")
+	require.Contains(t, rounds, "| sentinel | none | –")
 	pictures, err := os.ReadFile(strings.TrimSuffix(path, ".md") + ".html")
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(pictures), "<svg"), "one nemesis had rounds")

@@ -213,7 +213,7 @@ func TestSeedsAreFound(t *testing.T) {
 					a.exchanges(t, s, rnd)
 				default:
 					t.Run(s.name, func(t *testing.T) {
-						newArenaOf(t, "8.0", binaries[i]).finds(t, s, rnd, min(redistest.Scaled(long), 3*long))
+						newArenaOn(t, topologies[0], "8.0", binaries[i]).finds(t, s, rnd, min(redistest.Scaled(long), 3*long))
 					})
 				}
 			}

@@ -80,6 +80,25 @@ func overlaps(spans []span, limit int) (found []string) {
 	return found
 }
 
+// bothSides returns the spans in which holds are trusted more than a lease after there were two masters, and before there was one
+// again.
+func bothSides(spans []span, events []event) (late []span) {
+	var from int64
+	for _, e := range events {
+		switch {
+		case e.Kind == splits:
+			from = e.At + int64(longest)
+		case e.Kind == joins && from > 0:
+			for _, s := range spans {
+				if s.from, s.to = max(s.from, from), min(s.to, e.At); s.from < s.to {
+					late = append(late, s)
+				}
+			}
+		}
+	}
+	return late
+}
+
 // falling returns the holds whose fencing token is not above that of a hold which was trusted before.
 func falling(spans []span) (found []string) {
 	var highest span

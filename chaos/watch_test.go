@@ -68,6 +68,7 @@ type watcher struct {
 	raw   rueidis.Client
 	of    *view
 	names []string
+	ahead time.Duration // of the server's clock
 	seen  map[string][]sample
 }
 
@@ -80,7 +81,7 @@ func (w *watcher) run(ctx context.Context) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		var cmds rueidis.Commands
-		at := time.Now().UnixMilli()
+		at := time.Now().Add(w.ahead).UnixMilli()
 		for _, name := range w.names {
 			cmds = append(cmds, w.of.ask(w.raw.B(), name, at))
 		}

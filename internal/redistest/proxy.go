@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -21,6 +22,7 @@ type Proxy struct {
 	addr   string
 
 	mu        sync.Mutex
+	redirect  string       // where new connections lead; empty: to the target
 	listener  net.Listener // nil while new connections are refused
 	closed    bool
 	links     map[*link]struct{}
@@ -70,14 +72,22 @@ func (p *Proxy) Target() string { return p.target }
 // Through dials proxies instead of their targets, and everything else as it is; it goes into rueidis.ClientOption as
 // DialCtxFn. So a client of a Cluster or of Sentinels, which learns the servers' own addresses, passes the proxies too.
 func Through(proxies ...*Proxy) func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+	return ThroughAddrs(Detours(proxies...))
+}
+
+// Detours returns the addresses of proxies, by those of their targets. A child process gives them to [ThroughAddrs].
+func Detours(proxies ...*Proxy) map[string]string {
+	of := map[string]string{}
+	for _, p := range proxies {
+		of[p.target] = p.addr
+	}
+	return of
+}
+
+// ThroughAddrs is [Through] in a process that has no proxies of its own, but their addresses by those of their targets.
+func ThroughAddrs(of map[string]string) func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 	return func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-		for _, p := range proxies {
-			if p.target == addr {
-				addr = p.addr
-				break
-			}
-		}
-		return d.DialContext(ctx, "tcp", addr)
+		return d.DialContext(ctx, "tcp", cmp.Or(of[addr], addr))
 	}
 }
 
@@ -101,9 +111,16 @@ const dialTimeout = 2 * time.Second
 
 // open connects a new client with the server.
 func (p *Proxy) open(client net.Conn) {
-	server, err := net.DialTimeout("tcp", p.target, dialTimeout)
+	p.mu.Lock()
+	to := cmp.Or(p.redirect, p.target)
+	p.mu.Unlock()
+	server, err := net.DialTimeout("tcp", to, dialTimeout)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if to != cmp.Or(p.redirect, p.target) && server != nil { // it leads elsewhere by now
+		server.Close()
+		server = nil
+	}
 	if err != nil && p.hole {
 		// In a black hole a client cannot tell that the server is gone: give it a connection to nobody.
 		server, _ = net.Pipe()
@@ -161,6 +178,15 @@ func (p *Proxy) CutAll() {
 			l.cut()
 		}
 	}
+}
+
+// Redirect leads clients to another server, which they take for the target. Present connections are closed. With "" it leads
+// them to the target again.
+func (p *Proxy) Redirect(addr string) {
+	p.mu.Lock()
+	p.redirect = addr
+	p.mu.Unlock()
+	p.CutAll()
 }
 
 // Refuse stops listening, so that the operating system refuses new connections. Present ones go on.

@@ -82,6 +82,22 @@ func get(t *testing.T, s *Server, key string) any {
 	return value
 }
 
+func TestAProxyIsRedirected(t *testing.T) {
+	_, p, key := setup(t)
+	other := Start(t)
+	first := dial(t, p.Addr())
+	require.Equal(t, "OK", first.do("SET", key, "here"))
+	p.Redirect(other.Addr())
+	first.isCut()
+	second := dial(t, p.Addr())
+	require.Equal(t, "OK", second.do("SET", key, "there"))
+	require.Equal(t, "there", get(t, other, key))
+	require.Equal(t, p.Target(), Shared(t).Addr(), "clients that are led through it still dial the target")
+	p.Redirect("")
+	second.isCut()
+	require.Equal(t, "here", dial(t, p.Addr()).do("GET", key))
+}
+
 func TestProxyPassesEverythingThrough(t *testing.T) {
 	_, p, key := setup(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr()}, ForceSingleClient: true})

@@ -17,8 +17,8 @@ type Refusal struct {
 var (
 	// OutOfMemory refuses commands that may need memory.
 	OutOfMemory = Refusal{"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"}
-	// NoReplicas refuses all writes.
-	NoReplicas = Refusal{"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"}
+	// NoReplicas refuses all writes, also to a server with replicas.
+	NoReplicas = Refusal{"NOREPLICAS", "CONFIG SET min-replicas-to-write 9", "CONFIG SET min-replicas-to-write 0"}
 	// NoScripts refuses scripts to the default user.
 	NoScripts = Refusal{"NOPERM", "ACL SETUSER default -eval -evalsha", "ACL SETUSER default +eval +evalsha"}
 	// NoChannels refuses all channels to the default user: subscriptions, and messages, also those of scripts. Subscribers are

@@ -55,14 +55,15 @@ func (s *Sentinel) startSentinel(o options, master *Server) *Server {
 		{"sentinel", "failover-timeout", sentinelMaster, sentinelTimeout},
 	}}
 	node := start(s.t, watch, func(int) ([]setting, error) { return nil, nil }, "--sentinel")
-	// Sentinels find each other by messages that they publish every two seconds, and replicas by an INFO every ten.
-	// After two seconds in which they did not run they do nothing for thirty. These are the knobs for tests.
-	_, err := node.ask("SENTINEL", "DEBUG", "TILT-PERIOD", "1000", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "500", "ASK-PERIOD", "200", "PING-PERIOD", "200")
-	if err != nil {
+	if _, err := node.ask(sentinelPeriods...); err != nil {
 		s.t.Fatal(err)
 	}
 	return node
 }
+
+// sentinelPeriods make Sentinels quick. They find each other by messages that they publish every two seconds, and replicas by an
+// INFO every ten. After two seconds in which they did not run they do nothing for thirty. These are the knobs for tests.
+var sentinelPeriods = []string{"SENTINEL", "DEBUG", "TILT-PERIOD", "1000", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "500", "ASK-PERIOD", "200", "PING-PERIOD", "200"}
 
 // known returns nil when every Sentinel that answers knows all others and the replica.
 func (s *Sentinel) known() error {
@@ -164,6 +165,22 @@ func (s *Sentinel) AwaitMaster(t testing.TB, notAddr string) *Server {
 		return isMaster(node)
 	})
 	return node
+}
+
+// AwaitComplete waits until the Sentinels know each other, the master and the replica, and the replica is in step, as after a
+// failover and the restart of the former master.
+func (s *Sentinel) AwaitComplete(t testing.TB) {
+	t.Helper()
+	await(t, "the replica to be in step, and all Sentinels to know it", func() error {
+		master, err := s.master()
+		if err != nil {
+			return err
+		}
+		for _, node := range s.nodes {
+			err = errors.Join(err, replicating(node))
+		}
+		return errors.Join(err, isMaster(master), s.known())
+	})
 }
 
 func (s *Sentinel) master() (*Server, error) {

@@ -3,6 +3,7 @@ package redistest
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -65,13 +66,32 @@ func TestSentinelFailsOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "v", value)
 	old.Restart()
-	await(t, "the former master to follow", func() error {
-		if err := replicating(replica); err != nil {
-			return err
-		}
-		return replicating(old)
-	})
+	s.AwaitComplete(t)
 	require.Same(t, old, s.Replica())
+}
+
+func TestAPartitionHasTwoMastersUntilItHeals(t *testing.T) {
+	t.Parallel()
+	s := StartSentinel(t)
+	master, other, heal := s.Partition(t)
+	require.Same(t, master, s.Master())
+	for _, node := range []*Server{master, other} {
+		require.NoError(t, isMaster(node))
+		_, err := node.ask("SET", "side", node.Addr())
+		require.NoError(t, err)
+	}
+	time.Sleep(2 * time.Second) // the Sentinels would have mended it
+	require.NoError(t, isMaster(other))
+	require.Same(t, master, s.Master())
+	heal()
+	require.Same(t, other, s.Replica())
+	value, err := other.ask("GET", "side")
+	require.NoError(t, err)
+	require.Equal(t, master.Addr(), value, "what the other side has written is gone")
+
+	// The Sentinels watch again.
+	master.Kill()
+	require.Same(t, other, s.AwaitMaster(t, master.Addr()))
 }
 
 func TestThroughLeadsAClusterClientThroughProxies(t *testing.T) {

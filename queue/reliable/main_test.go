@@ -1,10 +1,7 @@
 package reliable
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -45,9 +42,7 @@ func childClient(addrs string) rueidis.Client {
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: all, ForceSingleClient: len(all) == 1, DisableCache: true,
-		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "tcp", cmp.Or(proxies[addr], addr))
-		},
+		DialCtxFn: redistest.ThroughAddrs(proxies),
 	})
 	if err != nil {
 		panic(err)
