@@ -35,7 +35,7 @@ var survivors = []survivor{
 	},
 	{
 		"latch/lua/down.lua", "overdue = last > clock or age > ARGV[2] * 1000",
-		"a latch of which the server has forgotten when it was armed; tests of package latch have it",
+		"the server has lost the time at which the latch was armed; tests of package latch have it",
 	},
 	{
 		"latch/lua/down.lua", "redis.call('persist', KEYS[4])",
