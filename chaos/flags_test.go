@@ -70,13 +70,21 @@ func arguments(args []string) error {
 // long is the length of a round of a run with -for.
 const long = 3 * time.Second
 
-// least is how long a run takes that has a round of each cell.
+// least is how long a run takes that has a round of each cell. Its stages have the same time, and the lanes of single servers share the
+// cells.
 func least() time.Duration {
-	cells := 0
-	for _, needs := range places {
-		cells += len(needs)
+	most := 0
+	for _, at := range topologies {
+		cells := 0
+		for _, o := range objects {
+			cells += len(at.needsOf(o))
+		}
+		if at.name == onSingle {
+			cells = cells/len(versions) + 1
+		}
+		most = max(most, cells)
 	}
-	return long * time.Duration(cells/len(versions)+1)
+	return long * time.Duration(most*len(stages(0)))
 }
 
 // kind is what words of -only name.

@@ -141,8 +141,8 @@ func loadedAsStored(ctx context.Context, c, store *rueidisson.Client, name strin
 		}
 		puts := operations(events, name, "put "+k)
 		gets := append(operations(events, name, "get "+k), event{Outcome: done, Value: last, Began: math.MaxInt64, Hold: math.MaxInt32})
-		some, _ := staleReads(puts, gets, 0)
-		found = append(found, some...)
+		stale, backwards, _ := staleReads(puts, gets, 0)
+		found = append(append(found, stale...), backwards...)
 		chances += during(operations(events, name, "load "+k), puts)
 		_, removed := m.Remove(ctx, k)
 		last, _, err = m.Get(ctx, k)

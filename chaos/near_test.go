@@ -53,19 +53,26 @@ func readOrWriteBy(ctx context.Context, w *worker, n *nearcache.Cache[string, in
 	})
 }
 
-// notStale checks that no read is older than the last write that was acknowledged before it may be stale.
-func notStale(_ context.Context, _ *rueidisson.Client, name string, events []event) (found []string, chances int) {
-	for k := 1; k <= processes; k++ {
-		some, n := staleReads(operations(events, name, fmt.Sprint("put ", k)), operations(events, name, fmt.Sprint("get ", k)), silence+silence/10)
-		found, chances = append(found, some...), chances+n
+// notStale checks that no read is older than the last write that was acknowledged before it may be stale. With ordered it also checks that
+// no goroutine reads backwards: an announced near cache keeps what two reads return in the order of their answers, and may have an older
+// value for a while.
+func notStale(ordered bool) func(context.Context, *rueidisson.Client, string, []event) ([]string, int) {
+	return func(_ context.Context, _ *rueidisson.Client, name string, events []event) (found []string, chances int) {
+		for k := 1; k <= processes; k++ {
+			stale, backwards, n := staleReads(operations(events, name, fmt.Sprint("put ", k)), operations(events, name, fmt.Sprint("get ", k)), silence+silence/10)
+			found, chances = append(found, stale...), chances+n
+			if ordered {
+				found = append(found, backwards...)
+			}
+		}
+		return found, chances
 	}
-	return found, chances
 }
 
 // staleReads judges the reads of an entry whose values grow: none is older than a write that was acknowledged so long before the read
 // began, and no goroutine reads backwards. A write of unknown outcome may be done later, so what it wrote may be read at any time
 // after. A chance is a read that began after a newer value was written than it has.
-func staleReads(puts, gets []event, most time.Duration) (found []string, chances int) {
+func staleReads(puts, gets []event, most time.Duration) (stale, backwards []string, chances int) {
 	doubtful := map[int64]bool{}
 	for _, p := range puts {
 		doubtful[p.Value] = p.Outcome != done
@@ -78,7 +85,7 @@ func staleReads(puts, gets []event, most time.Duration) (found []string, chances
 		}
 		reader := [2]int{g.Proc, g.Worker}
 		if was := last[reader]; g.Value < was.Value {
-			found = append(found, fmt.Sprintf("a goroutine of process %d reads %d after %d", g.Proc, g.Value, was.Value))
+			backwards = append(backwards, fmt.Sprintf("a goroutine of process %d reads %d after %d", g.Proc, g.Value, was.Value))
 		}
 		last[reader] = g
 		older := false
@@ -88,7 +95,7 @@ func staleReads(puts, gets []event, most time.Duration) (found []string, chances
 			}
 			older = older || p.At < g.Began
 			if p.At < g.Began-int64(most) {
-				found = append(found, fmt.Sprintf("process %d reads %d, %v after %d was written", g.Proc, g.Value, time.Duration(g.Began-p.At), p.Value))
+				stale = append(stale, fmt.Sprintf("process %d reads %d, %v after %d was written", g.Proc, g.Value, time.Duration(g.Began-p.At), p.Value))
 				break
 			}
 		}
@@ -96,7 +103,7 @@ func staleReads(puts, gets []event, most time.Duration) (found []string, chances
 			chances++
 		}
 	}
-	return found, chances
+	return stale, backwards, chances
 }
 
 func TestReadsThatAreStaleAreFound(t *testing.T) {
@@ -109,21 +116,22 @@ func TestReadsThatAreStaleAreFound(t *testing.T) {
 		return event{Hold: hold, Value: v, Began: began, At: began + 1, Outcome: done}
 	}
 	for name, c := range map[string]struct {
-		puts, gets     []event
-		found, chances int
+		puts, gets                []event
+		stale, backwards, chances int
 	}{
-		"the last one":           {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 2, 100)}, 0, 0},
-		"stale for a while":      {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 1, 19)}, 0, 1},
-		"stale for too long":     {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 1, 21)}, 1, 1},
-		"perhaps written":        {[]event{put(1, 5, done), put(2, 10, unknown)}, []event{get(1, 1, 100)}, 0, 0},
-		"written late":           {[]event{put(1, 5, unknown), put(2, 10, done)}, []event{get(1, 1, 100)}, 0, 0},
-		"backwards":              {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 2, 11), get(2, 1, 12)}, 1, 1},
-		"backwards in the order": {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(2, 2, 13), get(1, 1, 12)}, 0, 1},
+		"the last one":           {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 2, 100)}, 0, 0, 0},
+		"stale for a while":      {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 1, 19)}, 0, 0, 1},
+		"stale for too long":     {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 1, 21)}, 1, 0, 1},
+		"perhaps written":        {[]event{put(1, 5, done), put(2, 10, unknown)}, []event{get(1, 1, 100)}, 0, 0, 0},
+		"written late":           {[]event{put(1, 5, unknown), put(2, 10, done)}, []event{get(1, 1, 100)}, 0, 0, 0},
+		"backwards":              {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(1, 2, 11), get(2, 1, 12)}, 0, 1, 1},
+		"backwards in the order": {[]event{put(1, 5, done), put(2, 10, done)}, []event{get(2, 2, 13), get(1, 1, 12)}, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, chances := staleReads(c.puts, c.gets, most)
-			require.Len(t, found, c.found, found)
+			stale, backwards, chances := staleReads(c.puts, c.gets, most)
+			require.Len(t, stale, c.stale, stale)
+			require.Len(t, backwards, c.backwards, backwards)
 			require.Equal(t, c.chances, chances)
 		})
 	}
