@@ -95,7 +95,7 @@ var networkNemeses = []nemesis{
 	})},
 	// The server gets each script twice that may be sent again. A refused take of a semaphore is not remembered, so its second run may
 	// take permits that nobody gets.
-	{name: "twice", group: "network", holdOn: true, spares: []string{"semaphore"}, breaks: throughout("twice", func(f *field) func() {
+	{name: "twice", group: "network", holdOn: true, spares: []string{"semaphore", "sizes"}, breaks: throughout("twice", func(f *field) func() {
 		var rules []*redistest.Rule
 		f.each(func(p *redistest.Proxy) { rules = append(rules, p.Twice(p.ScriptContaining("-- Replay   safe:"))) })()
 		return func() {
