@@ -118,7 +118,7 @@ chaos-short: servers
 	$(STORM) -race -timeout 10m ./chaos $(if $(CHAOS),-args $(CHAOS))
 
 mutants: servers
-	$(STORM) -v -timeout 24h -run TestMutants ./chaos -args -page ../docs/reliability.md -mutants $(MUTANTS) -for $(TIME) $(CHAOS)
+	$(STORM) -v -timeout 24h -run TestNobodyHolds ./chaos -args -page ../docs/reliability.md -mutants $(MUTANTS) -for $(TIME) $(CHAOS)
 
 interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)

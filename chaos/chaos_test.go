@@ -56,11 +56,12 @@ func (w *work) take(version string) (o object, is bool) {
 }
 
 // TestNobodyHoldsWhatAnotherHolds runs short rounds: for each hold one of each group of nemeses, for each other object one of one group.
-// With -for it runs all objects under all nemeses.
+// With -for it runs all objects under all nemeses, and with -mutants rounds with lines of scripts removed.
 func TestNobodyHoldsWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	if *mutated > 0 {
-		t.Skip("-mutants: see TestMutantsAreFound")
+		mutates(t)
+		return
 	}
 	if *repeated > 0 {
 		l := shortLanes(*repeated)[0]

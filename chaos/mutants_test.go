@@ -78,12 +78,10 @@ const mutantPatience = 6 * time.Second
 // mutantsEnd leaves the last mutant of a run time to end.
 const mutantsEnd = 20 * time.Second
 
-// TestMutantsAreFound removes lines of scripts that rounds use, one at a time, until an oracle finds something, or has nothing to say in
+// mutates removes lines of scripts that rounds use, one at a time, until an oracle finds something, or has nothing to say in
 // a round of each group of nemeses. It prints the share that was found, and the survivors.
-func TestMutantsAreFound(t *testing.T) {
-	if *mutated == 0 {
-		t.Skip("-mutants says how many")
-	}
+func mutates(t *testing.T) {
+	t.Helper()
 	seed := seedOf(t)
 	var mu sync.Mutex
 	var all []mutation
