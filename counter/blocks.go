@@ -70,6 +70,8 @@ type block struct {
 	start, size int64
 	mark        atomic.Int64  // how many are taken when the next block is fetched
 	opened      time.Duration // when it became the present one
+	before      int64         // the size of the one before it; 0: there was none
+	since       time.Duration // when that became the present one
 	_           [64]byte
 	next        atomic.Int64 // how many are taken; callers who find none count, too
 	_           [64]byte
@@ -218,7 +220,8 @@ func (bs *blocks) take(n int64) (from int64, there bool, f *fetch, own bool) {
 
 // open makes a block the present one.
 func (bs *blocks) open(b *block) *block {
-	b.opened = bs.h.e.Mono()
+	last := bs.present.Load()
+	b.before, b.since, b.opened = last.size, last.opened, bs.h.e.Mono()
 	bs.present.Store(b)
 	return b
 }
@@ -237,10 +240,15 @@ func (bs *blocks) fetchNext(b *block) {
 	bs.begin(0, b.wants(bs.h.e.Mono(), bs.size))
 }
 
-// wants returns how many ids to take at once, if a block of that size lasts for a short time only; else 0.
+// wants returns how many ids to take at once, if a block of that size lasts for a short time only; else 0. It goes by this
+// block and the one before it: the first id of a block is taken as soon as it is there, which says nothing.
 func (b *block) wants(now time.Duration, size int64) int64 {
-	taken, took := float64(min(b.next.Load(), b.size)), float64(max(now-b.opened, time.Microsecond))
-	if taken == 0 || float64(size)*took >= float64(shortBlock)*taken {
+	if b.before == 0 {
+		return 0
+	}
+	taken := float64(b.before + min(b.next.Load(), b.size))
+	took := float64(max(now-b.since, time.Microsecond))
+	if float64(size)*took >= float64(shortBlock)*taken {
 		return 0
 	}
 	return int64(min(taken/took*float64(ahead), mostAhead))

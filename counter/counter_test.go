@@ -164,7 +164,7 @@ func TestForeignTextIsAnError(t *testing.T) {
 			for _, what := range []string{"float get", "float add", "float swap", "float compare, swap"} {
 				setText(t, raw, name, text)
 				err := operations[what].do(ctx, e, name)
-				if what == "float add" && (text == "0x1p4" || text == "1e999") {
+				if what == "float add" && strings.Contains("0x1p4 1e999 inf", text) && text != "" {
 					continue // which INCRBYFLOAT reads
 				}
 				require.ErrorIs(t, err, ErrDecode, "%s: %q", what, text)

@@ -7,5 +7,5 @@
 --
 -- Returns  integer  1 it set how many are in a block, 0 that was set before
 -- Replay   once: a second run finds what the first has set
-redis.call('setnx', KEYS[1], ARGV[1])
-return redis.call('setnx', KEYS[2], ARGV[2])
+redis.call('set', KEYS[1], ARGV[1], 'NX')
+return redis.call('set', KEYS[2], ARGV[2], 'NX') and 1 or 0

@@ -9,5 +9,7 @@ local was, there = integer(KEYS[1])
 if not was then
 	return there
 end
-redis.call('del', KEYS[1])
+if there then
+	redis.call('del', KEYS[1])
+end
 return was
