@@ -11,7 +11,7 @@
 local was, text = number(KEYS[1])
 if not was then
 	return text
-elseif was ~= tonumber(ARGV[1]) then
+elseif was ~= value(ARGV[1]) then
 	return 0
 end
 put(ARGV[2], '0')
