@@ -44,6 +44,11 @@
 //   - [writethrough.New]: a map that writes to a store, at once or later
 //   - [multimap.NewList]: a list of values for each key
 //   - [multimap.NewSet]: a set of values for each key
+//   - [counter.New]: an integer of the fleet: adds are exact, and go together
+//   - [counter.NewFloat]: a floating point number
+//   - [counter.NewAdder]: a count without a round trip for each add
+//   - [counter.NewIDs]: ids, each only once
+//   - [counter.NewDistinct]: about how many different values there were
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -105,6 +110,11 @@
 // [writethrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/writethrough#New
 // [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
 // [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
+// [counter.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#New
+// [counter.NewFloat]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewFloat
+// [counter.NewAdder]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewAdder
+// [counter.NewIDs]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewIDs
+// [counter.NewDistinct]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewDistinct
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -21,7 +21,7 @@ const (
 	// looked is how many names are looked at for one that makes room.
 	looked = 8
 
-	// shortBlock is how long a block lasts of which the client takes only one at a time, and ahead how long several last.
+	// shortBlock is how long a block lasts if the client takes one at a time, and ahead how long several last.
 	shortBlock = 10 * time.Millisecond
 	ahead      = 100 * time.Millisecond
 	// mostAhead bounds the ids of several blocks.

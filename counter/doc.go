@@ -12,7 +12,7 @@
 //     request.
 //   - An [Adder] adds to the same number without a round trip, and does not return the sum: a count of requests, of bytes.
 //   - A [Float] is a floating point number: RAtomicDouble.
-//   - [IDs] hands out integers of which no two are the same: RIdGenerator.
+//   - [IDs] hands out integers, each only once: RIdGenerator.
 //   - A [Distinct] counts different values, such as visitors, with an error of about 1 %, in 12 KB: RHyperLogLog.
 //
 // A stock is no counter: nothing keeps a counter from going below zero. Use a semaphore (package semaphore), whose TryAcquire

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
-// IDs is a handle on an id generator: integers of which no two are the same, over all processes. A process takes blocks of
+// IDs is a handle on an id generator: integers, each only once over all processes. A process takes blocks of
 // ids from the server, and hands them out without a round trip. Ids rise within a block, and are in no order over processes.
 // Ids of a block that a process does not use are never used.
 //
