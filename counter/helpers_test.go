@@ -22,7 +22,7 @@ var engineOn = enginetest.On
 
 var onServers, onReal, named = redistest.OnServers, redistest.OnReal, redistest.Named
 
-var shortSends, through = enginetest.ShortSends, redistest.ThroughProxy
+var through = redistest.ThroughProxy
 
 // textOf returns what a key holds as a string, "-" if there is none.
 func textOf(t testing.TB, raw rueidis.Client, key string) string {
