@@ -23,11 +23,16 @@ final class Counters {
             case "getAndSet" -> counter.getAndSet(r.number(0));
             case "getAndDelete" -> counter.getAndDelete();
             case "compareAndSet" -> counter.compareAndSet(r.number(0), r.number(1));
-            case "setIfLess" -> counter.setIfLess(r.number(0), r.number(1));
-            case "setIfGreater" -> counter.setIfGreater(r.number(0), r.number(1));
+            case "setIfLess" -> later(r, counter);
+            case "setIfGreater" -> later(r, counter);
             case "delete" -> counter.delete();
             default -> throw r.unknown();
         };
+    }
+
+    /** What came later than the oldest Redisson. */
+    private static Object later(Request r, RAtomicLong counter) {
+        return Since.call(RAtomicLong.class, counter, r.operation(), List.of(long.class, long.class), r.number(0), r.number(1));
     }
 
     static Object run(Request r, RAtomicDouble counter) {
