@@ -156,8 +156,15 @@ func (h *hub) sendValues(key string, _ int, batch []*valuesCall) error {
 		return err
 	}
 	all := batch[0].Ask
-	for _, c := range batch[1:] {
-		all = append(all[:len(all):len(all)], c.Ask...)
+	if len(batch) > 1 {
+		n := 0
+		for _, c := range batch {
+			n += len(c.Ask)
+		}
+		all = make([]string, 0, n)
+		for _, c := range batch {
+			all = append(all, c.Ask...)
+		}
 	}
 	_, err := h.e.Run(context.Background(), pfadd, []string{key}, all)
 	return err
