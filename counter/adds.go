@@ -34,12 +34,16 @@ type sum struct {
 	err error
 }
 
+// crowd is how many calls leave at once while fewer than flights are under way. Without it four goroutines make 0.75 times as
+// many adds as four that send their own; with it 0.92 times. More goroutines still fill their batches.
+const crowd = 2
+
 type additions = []*combine.Call[addition, sum]
 
 func newAdds(h *hub, counted bool) *adds {
 	a := &adds{h: h, counted: counted}
 	a.table = combine.New(combine.Config[string, addition, sum]{
-		Send: a.send, Cut: cutAdditions, Gone: gone, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: a.send, Cut: cutAdditions, Gone: gone, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights, Crowd: crowd,
 	})
 	return a
 }
