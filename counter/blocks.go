@@ -102,11 +102,16 @@ func (g *generators) get(o *whole.Object) *blocks {
 	bs = &blocks{h: g.h, keys: o.Keys, since: g.h.e.Mono()}
 	bs.present.Store(&block{})
 	bs.used = bs.usage()
-	g.of[o.Key] = bs
+	g.add(o.Key, bs)
+	return bs
+}
+
+// add puts blocks into the table, which is swept as long as there are some.
+func (g *generators) add(key string, bs *blocks) {
+	g.of[key] = bs
 	if len(g.of) == 1 {
 		g.h.e.Due(core.Key{Kind: "ids", Name: "ids"}, g.kept/6, g.sweep)
 	}
-	return bs
 }
 
 // makeRoom drops the blocks of one name: the one of a few that was not used for longest.
@@ -133,11 +138,23 @@ func (g *generators) drop(key string) {
 	}
 }
 
-// forget drops the blocks of a name.
-func (g *generators) forget(key string) {
+// takeOut drops the blocks of a name, and returns them, nil if there are none.
+func (g *generators) takeOut(key string) *blocks {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	bs := g.of[key]
 	g.drop(key)
+	return bs
+}
+
+// putBack has a name use blocks again that were taken out, unless it has others by now.
+func (g *generators) putBack(key string, bs *blocks) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of[key] == nil {
+		bs.gone.Store(false)
+		g.add(key, bs)
+	}
 }
 
 // sweep drops blocks that are not used any more, and says when to look next.
@@ -167,6 +184,22 @@ func (bs *blocks) fetching() bool {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	return bs.fetch != nil
+}
+
+// idle waits until no fetch is under way. None begins ahead of callers any more, since the blocks are gone.
+func (bs *blocks) idle(ctx context.Context) error {
+	bs.mu.Lock()
+	f := bs.fetch
+	bs.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	select {
+	case <-f.done:
+		return nil
+	case <-ctx.Done():
+		return core.ContextError(ctx)
+	}
 }
 
 // row takes n ids in a row, if there are as many.
@@ -234,7 +267,7 @@ func (bs *blocks) ahead(b *block) {
 }
 
 func (bs *blocks) fetchNext(b *block) {
-	if bs.present.Load() != b || b.mark.Swap(never) == never || bs.next != nil || bs.fetch != nil {
+	if bs.gone.Load() || bs.present.Load() != b || b.mark.Swap(never) == never || bs.next != nil || bs.fetch != nil {
 		return
 	}
 	bs.begin(0, b.wants(bs.h.e.Mono(), bs.size))

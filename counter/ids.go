@@ -91,9 +91,17 @@ func (g *IDs) Range(ctx context.Context, n int64) (from, to int64, err error) {
 // Cost and errors: as Delete of the other objects.
 // Source: RObject.delete, which leaves a block to each handle.
 func (g *IDs) Delete(ctx context.Context) (there bool, err error) {
+	all := &g.h.ids
+	bs := all.takeOut(g.o.Key)
+	if bs != nil && ctx != nil {
+		if err = bs.idle(ctx); err != nil { // a fetch under way would begin the generator anew
+			all.putBack(g.o.Key, bs)
+			return false, g.h.failed(g.o, "delete", err)
+		}
+	}
 	there, err = g.o.Delete(ctx)
-	if err == nil || send.MayHaveRun(err) {
-		g.h.ids.forget(g.o.Key)
+	if bs != nil && err != nil && !send.MayHaveRun(err) {
+		all.putBack(g.o.Key, bs)
 	}
 	return there, err
 }

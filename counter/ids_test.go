@@ -59,6 +59,7 @@ func TestIDsOperations(t *testing.T) {
 		is(t, int64(16))(other.Next(ctx))
 		is(t, int64(13))(g.Next(ctx))
 		require.Equal(t, "3", textOf(t, raw, keys.IDBlock(g.Name())))
+		fetched(t, other)
 		is(t, true)(g.Delete(ctx))
 		is(t, true)(g.Init(ctx, -5, 2))
 		is(t, int64(-5))(g.Next(ctx))
