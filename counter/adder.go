@@ -181,8 +181,10 @@ func (all *adders) get(key string) (*localSum, error) {
 	s := all.of[key]
 	if s == nil {
 		s = &localSum{h: all.h, key: key, turn: make(chan struct{}, 1)}
+		if !all.h.e.Due(core.Key{Kind: "adder", Name: key}, interval, s.tick) {
+			return nil, ErrClosed // nothing would send it
+		}
 		all.of[key] = s
-		all.h.e.Due(core.Key{Kind: "adder", Name: key}, interval, s.tick)
 	}
 	return s, nil
 }
