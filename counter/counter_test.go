@@ -249,6 +249,24 @@ func TestCountersAddTogether(t *testing.T) {
 	}
 }
 
+// TestTenThousandGoroutinesAddAtOnce, under contexts that may end.
+func TestTenThousandGoroutinesAddAtOnce(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
+			c := New(engineOn(t, raw), named(t, raw), opts...)
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			var all sync.WaitGroup
+			for range 10_000 {
+				all.Go(func() { assert.NoError(t, last(c.Add(ctx, 1))) })
+			}
+			all.Wait()
+			is(t, int64(10_000))(c.Get(t.Context()))
+		}
+	})
+}
+
 // TestAnswersAreThoseOfAnOrder: whatever is added, from whatever number, the sums are those of the calls in some order, and
 // none leaves int64.
 func TestAnswersAreThoseOfAnOrder(t *testing.T) {

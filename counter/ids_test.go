@@ -176,6 +176,38 @@ func TestIDsAreFetchedAhead(t *testing.T) {
 	require.EqualValues(t, 10, size(b))
 }
 
+// TestIDsDeleteWaitsForAFetch: one that was under way must not begin the generator anew.
+func TestIDsDeleteWaitsForAFetch(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	raw := server.Client(t)
+	g, ctx := idsOn(t, raw, enginetest.Plain(t, client)), t.Context()
+	is(t, true)(g.Init(ctx, 1, 2))
+	held := proxy.HoldRequest(redistest.All(redistest.AnyScript(), redistest.Arg("3"))) // the block after 1 and 2
+	is(t, int64(1))(g.Next(ctx))
+	is(t, int64(2))(g.Next(ctx))
+	held.Await(t)
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, last(g.Delete(short)), context.Canceled)
+	short, cancel = context.WithCancel(ctx)
+	left := make(chan error, 1)
+	go func() { left <- last(g.Delete(short)) }() // ends with its context
+	redistest.Eventually(t, func() bool { return g.blocks.Load().gone.Load() }, soon, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, redistest.Done(t, left), context.Canceled)
+	require.False(t, g.blocks.Load().gone.Load(), "nothing was deleted")
+	deleted := make(chan error, 1)
+	go func() { deleted <- last(g.Delete(ctx)) }() // ends with the fetch
+	redistest.Waits(t, deleted)
+	held.Release()
+	require.NoError(t, redistest.Done(t, deleted))
+	is(t, false)(g.Exists(ctx))
+	is(t, true)(g.Init(ctx, 7, 2))
+	is(t, int64(7))(g.Next(ctx))
+}
+
 // TestIDsTakeFewCalls at full speed, and allocate nothing.
 func TestIDsTakeFewCalls(t *testing.T) {
 	t.Parallel()
