@@ -79,7 +79,8 @@ func (a *Adder) Flush(ctx context.Context) error {
 }
 
 // Sum sends what this client has added so far, and returns the number on the server. What other clients have not sent is
-// missing: up to 100 ms of their adds, unless the server refuses them.
+// missing: up to 100 ms of their adds, unless the server refuses them. So is a sum that the client sent
+// before, while it does not know yet whether that counts.
 //
 // Cost: one script call, or one command if there is nothing to send. Errors: as [Adder.Flush]. Source: RLongAdder.sum, which
 // asks each process.

@@ -16,6 +16,9 @@ import (
 // ids from the server, and hands them out without a round trip. Ids rise within a block, and are in no order over processes.
 // Ids of a block that a process does not use are never used.
 //
+// Clients go on with the blocks that they have after the generator was deleted by another client, or has expired, and then
+// after these.
+//
 // Any number of goroutines may use a handle, and all handles of a client on one name share their blocks, which a client keeps
 // for about a minute after the last use, and of 10,000 names at most.
 type IDs struct {
