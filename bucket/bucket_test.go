@@ -244,19 +244,22 @@ func TestGetsGoOutTogether(t *testing.T) {
 	require.NoError(t, b.Set(t.Context(), []byte("value")))
 	gets := redistest.All(redistest.Command("GET"), redistest.Arg(b.Name()))
 	held := proxy.HoldRequest(gets)
-	const callers = 50
-	values, errs := make(chan []byte, callers), make(chan error, callers)
+	values, errs, callers := make(chan []byte, 1000), make(chan error, 1000), 0
 	ask := func() {
-		v, _, err := b.Get(t.Context())
-		values <- v
-		errs <- err
+		callers++
+		go func() { // ends with the release
+			v, _, err := b.Get(t.Context())
+			values <- v
+			errs <- err
+		}()
 	}
-	go ask() // ends with the release
+	ask()
 	held.Await(t)
-	for range callers - 1 {
-		go ask() // ends with the release
-	}
-	redistest.Eventually(t, func() bool { waiting, _ := b.b.h.gets.Look(b.Name()); return waiting > 0 }, redistest.Soon, time.Millisecond)
+	redistest.Eventually(t, func() bool {
+		ask()
+		waiting, _ := b.b.h.gets.Look(b.Name())
+		return waiting >= 10
+	}, redistest.Soon, time.Millisecond)
 	held.Release()
 	seen := map[*byte]bool{}
 	for range callers {
@@ -266,7 +269,7 @@ func TestGetsGoOutTogether(t *testing.T) {
 		seen[&v[0]] = true
 	}
 	require.Len(t, seen, callers, "each has bytes of its own")
-	require.Less(t, proxy.Count(gets), callers)
+	require.LessOrEqual(t, proxy.Count(gets), callers-10+getFlights)
 }
 
 // TestAContextBoundsTheWait of each operation.

@@ -38,8 +38,8 @@ const (
 	mostGroups = 32
 )
 
-// named is one of many buckets.
-type named struct {
+// entry is one of many buckets.
+type entry struct {
 	name string // as the caller wrote it
 	key  string // as it is mapped
 	text string // what is written
@@ -53,7 +53,7 @@ type named struct {
 // has calls of its own, 32 slots at the same time. Errors: [ErrDecode], by a *[codec.DecodeError]; [ErrSlotMoving];
 // ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBuckets.get.
 func (m *Many[T]) Get(ctx context.Context, names ...string) (map[string]T, error) {
-	all := make([]named, len(names))
+	all := make([]entry, len(names))
 	for i, name := range names {
 		all[i].name = name
 	}
@@ -64,7 +64,7 @@ func (m *Many[T]) Get(ctx context.Context, names ...string) (map[string]T, error
 	slices.SortFunc(all, byKey)
 	var mu sync.Mutex
 	var undecoded []error
-	err := m.inGroups(slices.Compact(all), func(some []named) (n int, err error) {
+	err := m.inGroups(slices.Compact(all), func(some []entry) (n int, err error) {
 		texts, err := m.read(ctx, some)
 		if err != nil {
 			return 0, m.failed("get", some, err)
@@ -83,7 +83,7 @@ func (m *Many[T]) Get(ctx context.Context, names ...string) (map[string]T, error
 	return found, errors.Join(append(undecoded, err)...)
 }
 
-func byKey(a, b named) int {
+func byKey(a, b entry) int {
 	switch {
 	case a.key < b.key:
 		return -1
@@ -94,7 +94,7 @@ func byKey(a, b named) int {
 }
 
 // read reads the first of some buckets of one slot: as many as one answer has room for.
-func (m *Many[T]) read(ctx context.Context, some []named) ([]value, error) {
+func (m *Many[T]) read(ctx context.Context, some []entry) ([]value, error) {
 	on := keysOf(some)
 	size := m.h.sizes.Of(on[0])
 	return send.Reading(m.h.e.Sender, ctx, func() ([]value, error) {
@@ -139,7 +139,7 @@ func (m *Many[T]) Set(ctx context.Context, values map[string]T, opts ...SetOptio
 	if err != nil {
 		return m.failed("set", all, err)
 	}
-	return m.inGroups(all, func(some []named) (int, error) {
+	return m.inGroups(all, func(some []entry) (int, error) {
 		n := cut(some)
 		_, err := m.write(ctx, some[:n], l, mset, false)
 		return n, m.failed("set", some[:n], err)
@@ -167,11 +167,11 @@ func (m *Many[T]) SetAllIfAbsent(ctx context.Context, values map[string]T, opts 
 }
 
 // written returns what is to be written, in the order of the keys.
-func (m *Many[T]) written(ctx context.Context, values map[string]T, opts []SetOption) (all []named, l lifetime, err error) {
+func (m *Many[T]) written(ctx context.Context, values map[string]T, opts []SetOption) (all []entry, l lifetime, err error) {
 	for name := range maps.Keys(values) {
-		all = append(all, named{name: name})
+		all = append(all, entry{name: name})
 	}
-	slices.SortFunc(all, func(a, b named) int { return byKey(named{key: a.name}, named{key: b.name}) })
+	slices.SortFunc(all, func(a, b entry) int { return byKey(entry{key: a.name}, entry{key: b.name}) })
 	if err = m.usable(ctx, all); err == nil {
 		l, err = m.lifetime.of(opts)
 	}
@@ -185,7 +185,7 @@ func (m *Many[T]) written(ctx context.Context, values map[string]T, opts []SetOp
 }
 
 // write writes some buckets of one slot: by the command where they are permanent, else by the script.
-func (m *Many[T]) write(ctx context.Context, some []named, l lifetime, by send.Operation, ifAbsent bool) (bool, error) {
+func (m *Many[T]) write(ctx context.Context, some []entry, l lifetime, by send.Operation, ifAbsent bool) (bool, error) {
 	on, args := keysOf(some), make([]string, 0, 2*len(some))
 	script := l.text() != "" && !(l.keep && ifAbsent) // there is nothing to keep
 	if script {
@@ -209,7 +209,7 @@ func (m *Many[T]) write(ctx context.Context, some []named, l lifetime, by send.O
 }
 
 // cut returns how many of some buckets go out as one.
-func cut(some []named) int {
+func cut(some []entry) int {
 	bytes := 0
 	for i, one := range some {
 		if bytes += len(one.key) + len(one.text); i > 0 && (i == mostNames || bytes > paging.Bytes) {
@@ -221,10 +221,10 @@ func cut(some []named) int {
 
 // inGroups calls do for the buckets of each slot of a cluster, and of all where there is none, until it has done with each:
 // it returns with how many of some it has. After an error it is not called for others.
-func (m *Many[T]) inGroups(all []named, do func(some []named) (n int, err error)) error {
-	groups := [][]named{all}
+func (m *Many[T]) inGroups(all []entry, do func(some []entry) (n int, err error)) error {
+	groups := [][]entry{all}
 	if m.h.e.Cluster() {
-		of := map[uint16][]named{}
+		of := map[uint16][]entry{}
 		for _, one := range all {
 			slot := m.h.e.Topo.Slot(one.key)
 			of[slot] = append(of[slot], one)
@@ -251,7 +251,7 @@ func (m *Many[T]) inGroups(all []named, do func(some []named) (n int, err error)
 }
 
 // usable checks what every operation needs, and maps the names.
-func (m *Many[T]) usable(ctx context.Context, all []named) error {
+func (m *Many[T]) usable(ctx context.Context, all []entry) error {
 	if err := object.Usable(ctx, m.h.e, m.bad); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (m *Many[T]) usable(ctx context.Context, all []named) error {
 }
 
 // failed names the operation and the buckets, by the first of them, in an error that is not nil.
-func (m *Many[T]) failed(op string, some []named, err error) error {
+func (m *Many[T]) failed(op string, some []entry, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (m *Many[T]) failed(op string, some []named, err error) error {
 }
 
 // keysOf returns the keys of buckets.
-func keysOf(some []named) []string {
+func keysOf(some []entry) []string {
 	keys := make([]string, len(some))
 	for i, one := range some {
 		keys[i] = one.key
