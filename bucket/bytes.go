@@ -80,7 +80,7 @@ func (b *Bytes) offset(off int64, n int) error {
 // makes room for all of it at once, 512 MB at most. The time to live stays. Each piece is sent once. After an error, n
 // bytes are written; after [ErrOutcomeUnknown] up to 256 KB more may be.
 //
-// Cost: one command for each 256 KB; about 0.2 ms of the server for a megabyte of zeros. Errors: [ErrOutcomeUnknown];
+// Cost: one command for each 256 KB; half a millisecond of the server for a megabyte of zeros. Errors: [ErrOutcomeUnknown];
 // [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RBinaryStream.getChannel,
 // write.
 func (b *Bytes) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
@@ -126,7 +126,7 @@ func (b *Bytes) append(ctx context.Context, p []byte) (size int64, n int, err er
 // Truncate cuts the bytes to the first n, and returns how many there are then. Fewer stay as they are. The time to live
 // stays.
 //
-// Cost: one script call, in which the server copies n bytes: about a millisecond for 2 MB. Errors: as WriteAt. Source:
+// Cost: one script call, in which the server copies n bytes: 3 to 6 ms for each megabyte. Errors: as WriteAt. Source:
 // RBinaryStream.getChannel, truncate, which drops the time to live.
 func (b *Bytes) Truncate(ctx context.Context, n int64) (size int64, err error) {
 	if n < 0 {

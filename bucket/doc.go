@@ -23,8 +23,8 @@
 //
 // Each operation on one bucket is one step on the server, in the order of the server: an answer is of one moment, and no
 // write of another client gets lost in between. [Bucket.Update] and [Bucket.CompareAndSwap] write only over what they
-// have seen. No Update is answered from a state that was not written. Each Update of a client is done in the end,
-// however many others change the same bucket, near the server or far away.
+// have seen. No Update is answered from a state that was not written. An Update of a client that is far from the server
+// gets its turn among the Updates of clients that are near.
 //
 // A write is sent once. If its reply is lost, or the caller stops waiting, it returns [ErrOutcomeUnknown]: it may have been
 // done, or may be done still. Reads are sent again, and write nothing.
@@ -33,14 +33,14 @@
 //
 // # What it does not promise
 //
-// [Bucket.Set], [Bucket.SetIfExists] and [Many.Set] overwrite a key of any type, as Redis' SET and Redisson do. So does
-// [Many.Get] read a key of another type as none.
+// [Bucket.Set], [Bucket.SetIfExists] and [Many.Set] overwrite a key of any type, as Redis' SET and Redisson do. To
+// [Many.Get] a key of another type is no bucket.
 //
 // Operations on several buckets are one step only as far as their comments say. On a cluster that is one slot at a time.
 // What is read and written in pieces of 256 KB, by [Bytes], may change between two pieces.
 //
-// A failover loses writes that the new master did not know, unless rueidisson.WithReplicaAcks has them confirmed. A bucket
-// that the server evicts, or that expires, is one that does not exist: an Update finds none.
+// A failover loses writes that the new master did not know. A bucket that the server evicts, or that expires, is one that
+// does not exist: an Update finds none. Writes other than Updates do not stand back for an Update.
 //
 // What Swap and Take return is gone from the server. A value that takes longer on its way than a send has, which is 3 s
 // for about 24 MB, is lost then, and they return ErrOutcomeUnknown, unless the client has read a value as long before.

@@ -49,7 +49,8 @@ type entry struct {
 // left out, and are the error in addition to the others. The values of one command are of one moment. A key of another type
 // is left out, as if it did not exist. After an error the map has what was read.
 //
-// Cost: one script call for each 256 names, or for as many as have about 1 MB, one after the other. On a cluster each slot
+// Cost: one script call for each 256 names, or for as many as have about 1 MB, one after the other. It looks at the lengths
+// first, so that no answer is longer than the first value or 1 MB. On a cluster each slot
 // has calls of its own, 32 slots at the same time. Errors: [ErrDecode], by a *[codec.DecodeError]; [ErrSlotMoving];
 // ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source: RBuckets.get.
 func (m *Many[T]) Get(ctx context.Context, names ...string) (map[string]T, error) {
