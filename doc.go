@@ -44,6 +44,9 @@
 //   - [writethrough.New]: a map that writes to a store, at once or later
 //   - [multimap.NewList]: a list of values for each key
 //   - [multimap.NewSet]: a set of values for each key
+//   - [bucket.New]: one value, with Update
+//   - [bucket.NewMany]: the values of many names
+//   - [bucket.NewBytes]: bytes that are read and written as a file is
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -105,6 +108,9 @@
 // [writethrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/writethrough#New
 // [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
 // [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
+// [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
+// [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
+// [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -194,6 +194,9 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
+	datum("bucket", useBucket, checkBucket),
+	datum("update", updateBucket, updated),
+	datum("bytes", appendOrRead, appended),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)

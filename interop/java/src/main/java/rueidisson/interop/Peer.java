@@ -8,7 +8,9 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.redisson.api.RBinaryStream;
 import org.redisson.api.RBucket;
+import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
@@ -88,6 +90,8 @@ final class Peer {
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
             case "bucket" -> Buckets.run(r, bucket(r));
+            case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
+            case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
