@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,15 +85,7 @@ func (m *Many[T]) Get(ctx context.Context, names ...string) (map[string]T, error
 	return found, errors.Join(append(undecoded, err)...)
 }
 
-func byKey(a, b entry) int {
-	switch {
-	case a.key < b.key:
-		return -1
-	case a.key > b.key:
-		return 1
-	}
-	return 0
-}
+func byKey(a, b entry) int { return cmp.Compare(a.key, b.key) }
 
 // read reads the first of some buckets of one slot: as many as one answer has room for.
 func (m *Many[T]) read(ctx context.Context, some []entry) ([]value, error) {
@@ -172,13 +165,16 @@ func (m *Many[T]) written(ctx context.Context, values map[string]T, opts []SetOp
 	for name := range maps.Keys(values) {
 		all = append(all, entry{name: name})
 	}
-	slices.SortFunc(all, func(a, b entry) int { return byKey(entry{key: a.name}, entry{key: b.name}) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	if err = m.usable(ctx, all); err == nil {
 		l, err = m.lifetime.of(opts)
 	}
 	for i := range all {
-		if err == nil {
-			all[i].text, err = m.encode(m.h.e, values[all[i].name])
+		if err != nil {
+			break
+		}
+		if all[i].text, err = m.encode(m.h.e, values[all[i].name]); err != nil {
+			err = fmt.Errorf("%s: %w", object.Quoted(all[i].name), err)
 		}
 	}
 	slices.SortFunc(all, byKey)
