@@ -42,6 +42,8 @@
 // A failover loses writes that the new master did not know. A bucket that the server evicts, or that expires, is one that
 // does not exist: an Update finds none. Writes other than Updates do not stand back for an Update.
 //
+// On a server that lacks a command (rename-command) operations return errors.ErrUnsupported.
+//
 // What Swap and Take return is gone from the server. A value that takes longer on its way than a send has, which is 3 s
 // for about 24 MB, is lost then, and they return ErrOutcomeUnknown, unless the client has read a value as long before.
 //

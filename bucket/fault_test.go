@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -138,6 +139,27 @@ func TestAServerThatCannotSave(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, "old hour", state(t, raw, name))
+}
+
+// TestACommandThatTheServerLacks is no reason to show the value, which the server's answer does.
+func TestACommandThatTheServerLacks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := redistest.ThroughProxy(t, server)
+	k := kitOn(enginetest.On(t, client), fresh(t, server.Client(t)))
+	proxy.Answer(redistest.Command("SET", "MSET", "APPEND"), "ERR unknown command 'SET', with args beginning with: 'name' 'secret' ")
+	for what, op := range map[string]func() error{
+		"set": func() error { return k.b.Set(t.Context(), "secret") },
+		"many": func() error {
+			return k.many.Set(t.Context(), map[string]string{k.name: "secret", k.name + "2": "secret"})
+		},
+		"append": func() error { _, err := k.bytes.Append(t.Context(), []byte("secret")); return err },
+	} {
+		err := op()
+		require.ErrorIs(t, err, errors.ErrUnsupported, what)
+		require.ErrorContains(t, err, k.name)
+		require.NotContains(t, err.Error(), "secret", what)
+	}
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long, unless an operation writes over any key.

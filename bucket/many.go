@@ -273,7 +273,7 @@ func (m *Many[T]) failed(op string, some []entry, err error) error {
 	if len(some) > 1 {
 		err = fmt.Errorf("with %d others: %w", len(some)-1, err)
 	}
-	return object.Failed(op, "bucket", name, err)
+	return object.Failed(op, "bucket", name, unsaid(err))
 }
 
 // keysOf returns the keys of buckets.

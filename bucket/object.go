@@ -3,7 +3,11 @@ package bucket
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -28,6 +32,19 @@ func newBase(e *locking.Engine, kind, name string, bad error) *base {
 func checkKey(e *locking.Engine, key string) error {
 	anySlot := func(string) error { return nil }
 	return cmp.Or(object.CheckNameBy(e, key, anySlot), e.Fits(len(key)))
+}
+
+// Failed names the operation and the bucket in an error that is not nil.
+func (b *base) Failed(op string, err error) error { return b.Object.Failed(op, unsaid(err)) }
+
+// unsaid returns an error without what a server says of a command that it does not know: that has the first arguments in it,
+// and so the value.
+func unsaid(err error) error {
+	var reply *rueidis.RedisError
+	if !errors.As(err, &reply) || !send.UnknownCommand(reply) {
+		return err
+	}
+	return fmt.Errorf("%w: the server does not know the command", errors.ErrUnsupported)
 }
 
 // read sends a command that changes nothing. ctx bounds the wait for it.
