@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/fence"
@@ -479,6 +480,41 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"SET", "1"},
 	},
+	"bucket": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bucket.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			b := bucket.New[int](c, name)
+			did := func(_ int, _ bool, err error) error { return err }
+			u.do(b.Set(u.ctx, 1), did(b.Get(u.ctx)), last(b.SetIfAbsent(u.ctx, 2)), last(b.SetIfExists(u.ctx, 2)), did(b.Swap(u.ctx, 3)))
+			u.do(did(b.GetAndExpire(u.ctx, time.Minute)), did(b.GetAndPersist(u.ctx)), last(b.CompareAndSwap(u.ctx, 3, 4)), last(b.Size(u.ctx)))
+			for range 20 {
+				u.do(did(b.Update(u.ctx, func(old int, _ bool) (int, bucket.Verdict, error) { return old + 1, bucket.Store, nil })))
+			}
+			u.do(did(b.Take(u.ctx)), b.Set(u.ctx, 1), last(b.CompareAndDelete(u.ctx, 1)), last(b.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"buckets of many names": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
+			return manyBuckets{bucket.NewMany[int](c), name}
+		},
+		use: func(u *user, c *rueidisson.Client, name string) {
+			m := bucket.NewMany[int](c)
+			values := map[string]int{name: 1}
+			u.do(m.Set(u.ctx, values), m.Set(u.ctx, values, bucket.WithTTL(time.Minute)), last(m.Get(u.ctx, name)))
+			u.do(last(m.SetAllIfAbsent(u.ctx, values)), last(m.SetAllIfAbsent(u.ctx, values, bucket.WithTTL(time.Minute))))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"bytes": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bucket.NewBytes(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			b := bucket.NewBytes(c, name)
+			u.do(last(b.Append(u.ctx, []byte("ab"))), last(b.WriteAt(u.ctx, []byte("c"), 0)), last(b.ReadAt(u.ctx, make([]byte, 1), 0)))
+			u.do(last(b.Truncate(u.ctx, 1)), last(b.Size(u.ctx)), last(b.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
 	"bounded queue": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewBounded[int](c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {
@@ -687,6 +723,14 @@ var checkedKinds = map[string]checked{
 		wrong: []string{"SET", "1"},
 	},
 }
+
+// manyBuckets checks one of many buckets.
+type manyBuckets struct {
+	many *bucket.Many[int]
+	name string
+}
+
+func (m manyBuckets) Check(ctx context.Context) error { return m.many.Check(ctx, m.name) }
 
 func loadOne(context.Context, string) (int, bool, error) { return 1, true, nil }
 

@@ -49,6 +49,9 @@
 //   - [counter.NewAdder]: a count without a round trip for each add
 //   - [counter.NewIDs]: ids, each only once
 //   - [counter.NewDistinct]: about how many different values there were
+//   - [bucket.New]: one value, with Update
+//   - [bucket.NewMany]: the values of many names
+//   - [bucket.NewBytes]: bytes that are read and written as a file is
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -115,6 +118,9 @@
 // [counter.NewAdder]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewAdder
 // [counter.NewIDs]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewIDs
 // [counter.NewDistinct]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewDistinct
+// [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
+// [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
+// [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -134,6 +134,7 @@ func headings() []heading {
 		{"Semaphores", semaphoreRows},
 		{"Permits", permitRows},
 		{"Maps", mapRows},
+		{"Values", bucketRows},
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},

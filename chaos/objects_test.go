@@ -194,6 +194,9 @@ var objects = []object{
 		return held{names: []string{name}, token: term.Fence().Number(), fence: term.Fence(), err: term.Err, free: term.Resign}, nil
 	}},
 	datum("compute", compute, computed),
+	datum("bucket", useBucket, checkBucket),
+	datum("update", updateBucket, updated),
+	datum("bytes", appendOrRead, appended),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)
@@ -207,8 +210,8 @@ var objects = []object{
 	datum("sizes", takeSome, taken).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.Semaphore(name).SetPermits(ctx, permits)
 	}),
-	datum("near", readOrWrite(near), notStale(true)),
-	datum("near-announced", readOrWrite(announced), notStale(false)),
+	datum("near", readOrWrite(near), notStale),
+	datum("near-announced", readOrWrite(announced), notStale),
 	{name: "entry-lock", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
 		h, err := entryLock(c, name).Lock(ctx, t.options()...)

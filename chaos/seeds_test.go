@@ -50,6 +50,11 @@ var seeds = []seed{
 		object: "compute", nemesis: "cut", says: "two functions",
 	},
 	{
+		name: "an Update writes whatever is there",
+		old:  "if ARGV[1] == '1' and there ~= ARGV[2] or ARGV[1] == '0' and there or ARGV[1] == '2' then", new: "if ARGV[1] == '2' then",
+		object: "update", nemesis: "cut", says: "two functions",
+	},
+	{
 		name: "a grant takes half a token",
 		old:  "q = q + k * cost", new: "q = q + k * cost / 2",
 		object: "limiter", nemesis: "cut", says: "grants in",

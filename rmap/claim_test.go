@@ -128,8 +128,8 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 			require.NoError(t, err)
 			key, err := m.m.Codecs.Key("k")
 			require.NoError(t, err)
-			m.m.Hub.Contest(m.m.EntryOf(key)).Sticks.Store(int64(m.m.Hub.Engine.Mono() + time.Hour)) // others were faster for long
-			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)                       // which looks first
+			m.m.Hub.Turns.Contest(m.m.EntryOf(key)).Sticks.Store(int64(m.m.Hub.Engine.Mono() + time.Hour)) // others were faster for long
+			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)                             // which looks first
 			v, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err, "nothing was written that may be unknown")
 			require.Equal(t, 2, v)

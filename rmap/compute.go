@@ -53,18 +53,18 @@ func (c *common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool)
 		return v, false, c.m.FailedAt("compute", key, err)
 	}
 	var result V
-	one := &mapstore.Change{Context: ctx, Store: c.m.Store}
+	at := c.m.EntryOf(key)
+	at.Entries = l
+	one := &mapstore.Change{Context: ctx, At: c.m.Hub.At(at, c.m.Store)}
 	one.Apply = func(old mapstore.Value) (now mapstore.Value, writes bool, err error) {
 		now, writes, result, err = c.m.apply(key, old, f)
 		return now, writes, err
 	}
-	at := c.m.EntryOf(key)
-	at.Entries = l
 	if c.m.Config.EntryLock && c.m.Carries(ctx, key) { // it does not wait for the Computes that wait for that lock
-		c.m.Hub.TakeTurn(ctx, at, []*mapstore.Change{one})
+		c.m.Hub.Turns.Take(ctx, at, one)
 		err = one.Outcome()
 	} else {
-		err = c.m.Hub.Turn(ctx, at, one)
+		err = c.m.Hub.Turns.Do(ctx, at, one)
 	}
 	if err == nil {
 		v, there = result, one.Now.There

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
@@ -63,7 +64,7 @@ type behindWrite struct {
 	happens func()
 }
 
-func (s behindWrite) Change(ctx context.Context, key string, old, to mapstore.Value, l mapstore.Lifetime, c *mapstore.Claim) (mapstore.Value, bool, error) {
+func (s behindWrite) Change(ctx context.Context, key string, old, to mapstore.Value, l mapstore.Lifetime, c *turn.Claim) (mapstore.Value, bool, error) {
 	there, done, err := s.Store.Change(ctx, key, old, to, l, c)
 	s.happens()
 	return there, done, err

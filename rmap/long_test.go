@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
@@ -263,7 +263,7 @@ func TestMapLongExchangeEndsWhenTheServerIsSilent(t *testing.T) {
 // TestMapGetsThatGoOutTogetherAreFewWhereNothingIsKnown of the size of their values.
 func TestMapGetsThatGoOutTogetherAreFewWhereNothingIsKnown(t *testing.T) {
 	t.Parallel()
-	size := new(atomic.Int64)
+	size := new(paging.Size)
 	require.Equal(t, mapstore.FirstGets, mapstore.Cut(1000, size))
 	require.Equal(t, 3, mapstore.Cut(3, size))
 	for bytes, n := range map[int64]int{100: mapstore.MostGets, 10_000: mapstore.MostRead / 10_000, 1 << 20: 1} {

@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 	"github.com/rueidisson/rueidisson/rmap/internal/maptest"
 )
@@ -67,10 +68,10 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			if op == "rename" || op == "compute" { // which looks for a claim
 				n = 2
 			}
-			mapstore.HubOf(e).Contests = [mapstore.Contests]mapstore.Contest{}
+			mapstore.HubOf(e).Turns.Contests = [turn.Contests]turn.Contest{}
 			require.NoError(t, operations[op](t.Context(), plain, "k", 1), op)
 			check(name, sent[0], n)
-			mapstore.HubOf(e).Contests = [mapstore.Contests]mapstore.Contest{}
+			mapstore.HubOf(e).Turns.Contests = [turn.Contests]turn.Contest{}
 			require.NoError(t, operations[op](t.Context(), ids, "k", 1), op)
 			check(name, sent[1], n+1)
 		}

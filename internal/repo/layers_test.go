@@ -110,6 +110,7 @@ var layers = map[string]layer{
 	"internal/testrun":               testHelp,
 	"rmap/internal/mapkinds":         testHelp,
 	"rmap/internal/maptest":          testHelp,
+	"internal/turn":                  shared,
 	"internal/whole":                 shared,
 }
 
@@ -436,6 +437,10 @@ func TestTheLayersForbid(t *testing.T) {
 		{"topic", "stream", false},
 		{"internal/blocked", "queue", false},
 		{"internal/blocked", "internal/paging", false},
+		{"bucket", "internal/turn", true},
+		{"bucket", "rmap", false},
+		{"internal/turn", "internal/locking", true},
+		{"internal/turn", "lock", false},
 		{"internal/whole", "internal/object", true},
 		{"internal/object", "internal/whole", false},
 		{"internal/attempts", "internal/locking", true},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -141,10 +142,10 @@ func (t ticket[V]) late() bool { return t.err == nil && t.since >= t.sent }
 
 // goOn repeats what a function did, as err tells: it panics, or ends the goroutine.
 func goOn(err error) {
-	if panicked, did := err.(*mapstore.PanicError); did {
+	if panicked, did := err.(*turn.PanicError); did {
 		panic(panicked)
 	}
-	if err == mapstore.ErrExited {
+	if err == turn.ErrExited {
 		runtime.Goexit()
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/internal/wait"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -76,7 +77,7 @@ func (r *run[K, V]) get(ctx context.Context) (v V, there bool, err error) {
 		if done || err != nil {
 			return v, there, err
 		}
-		mapstore.Pause(try) // somebody has written, removed or taken it meanwhile
+		turn.Pause(try) // somebody has written, removed or taken it meanwhile
 	}
 }
 
@@ -386,10 +387,10 @@ func (r *run[K, V]) atLast(returned <-chan outcome[V], why error) outcome[V] {
 // guarded calls the loader, and has an outcome also if that panics, or ends its
 // goroutine.
 func (r *run[K, V]) guarded(ctx context.Context, returned chan<- outcome[V]) {
-	got := outcome[V]{err: mapstore.ErrExited}
+	got := outcome[V]{err: turn.ErrExited}
 	defer func() {
 		if p := recover(); p != nil {
-			got.err = mapstore.Panicked(p)
+			got.err = turn.Panicked(p)
 		}
 		returned <- got
 	}()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -190,10 +191,10 @@ func (b *bulk[K, V]) call(seats []seat[K, V]) {
 	for i, s := range seats {
 		ks[i] = s.k
 	}
-	got, err := make([]outcome[V], len(seats)), mapstore.ErrExited
+	got, err := make([]outcome[V], len(seats)), turn.ErrExited
 	defer func() {
 		if p := recover(); p != nil {
-			err = mapstore.Panicked(p)
+			err = turn.Panicked(p)
 		}
 		for i, s := range seats {
 			if err != nil {

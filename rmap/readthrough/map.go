@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -208,7 +209,7 @@ func (l *Map[K, V]) lonely(ctx context.Context, k K, key string, fly func(f *fli
 // told returns what a caller is told of a load. The panic of the loader is that of the
 // caller that began it, and so is the end of its goroutine.
 func (l *Map[K, V]) told(err error, key string, first bool) error {
-	if _, panicked := err.(*mapstore.PanicError); first && (panicked || err == mapstore.ErrExited) {
+	if _, panicked := err.(*turn.PanicError); first && (panicked || err == turn.ErrExited) {
 		return err
 	}
 	return l.h.FailedAt("load", key, err)

@@ -3,6 +3,7 @@ package readthrough
 import (
 	"context"
 
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -68,7 +69,7 @@ func (r *run[K, V]) renew(ctx context.Context) (v V, there bool, err error) {
 		if done || err != nil {
 			return v, there, err
 		}
-		mapstore.Pause(try) // it was removed meanwhile
+		turn.Pause(try) // it was removed meanwhile
 	}
 }
 

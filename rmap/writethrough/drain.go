@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -205,17 +206,17 @@ func (w *Map[K, V]) drainAll(ctx context.Context) (later, error) {
 		return later{}, err
 	}
 	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
-	turn := draining{hold, hold.Context(ctx), w.h.Sender()}
+	t := draining{hold, hold.Context(ctx), w.h.Sender()}
 	for {
-		some, next, err := w.due(turn.ctx, &turn.s)
+		some, next, err := w.due(t.ctx, &t.s)
 		switch {
 		case err != nil || some == nil && (next.wait == 0 || next.wait > longestHeld):
 			return next, err
 		case some == nil:
-			w.await(turn.ctx, next)
-			err = turn.over()
+			w.await(t.ctx, next)
+			err = t.over()
 		default:
-			err = w.drainSome(&turn, some)
+			err = w.drainSome(&t, some)
 		}
 		if err != nil {
 			return later{}, err
@@ -330,7 +331,7 @@ func (w *Map[K, V]) refused(t *draining, told core.Write) {
 func (w *Map[K, V]) failed(t *draining, some []mapstore.Backlogged, began time.Duration, err error) error {
 	d, now := &w.drain, w.h.Hub.Engine.Mono()
 	d.streak.add(some[0].ID, began, now)
-	if _, panicked := err.(*mapstore.PanicError); panicked {
+	if _, panicked := err.(*turn.PanicError); panicked {
 		w.h.Hub.Engine.Logger.Error("the writer of a map panicked", "name", w.h.Key, "attempt", d.streak.calls, "err", err)
 	} else if d.streak.calls == 1 {
 		w.h.Hub.Engine.Logger.Warn("the store does not take changes: they are tried again", "name", w.h.Key, "err", err)
@@ -402,10 +403,10 @@ func (w *Map[K, V]) guarded(ctx context.Context, changes []Change[K, V]) error {
 	returned, done := make(chan error, 1), make(chan struct{})
 	w.drain.stuck = done
 	go func() { // ends with the writer
-		err := mapstore.ErrExited
+		err := turn.ErrExited
 		defer func() {
 			if p := recover(); p != nil {
-				err = mapstore.Panicked(p)
+				err = turn.Panicked(p)
 			}
 			returned <- err
 			close(done)

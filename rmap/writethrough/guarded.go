@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/lockkit"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
@@ -58,7 +59,7 @@ func (w *Map[K, V]) mend(ctx context.Context, hold *lock.Hold, k K, key string, 
 		err = w.removeUnder(ctx, hold, key)
 	}
 	for try := 0; errors.Is(err, ErrOutcomeUnknown) && ctx.Err() == nil; try++ { // connections end together, and removing twice does no harm
-		mapstore.Pause(try)
+		turn.Pause(try)
 		err = w.removeUnder(ctx, hold, key)
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
@@ -180,7 +181,7 @@ func (w *Map[K, V]) behind(ctx context.Context, key string, l mapstore.Lifetime,
 			return old, err == nil, err
 		}
 		old = q.There
-		mapstore.Pause(try)
+		turn.Pause(try)
 	}
 	return old, false, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -85,7 +86,7 @@ func (c *Cached) Replace(ctx context.Context, key, text string, l Lifetime) (boo
 	return n > 0, err
 }
 
-func (c *Cached) Change(ctx context.Context, key string, old, to Value, l Lifetime, cl *Claim) (Value, bool, error) {
+func (c *Cached) Change(ctx context.Context, key string, old, to Value, l Lifetime, cl *turn.Claim) (Value, bool, error) {
 	l.Keep = false
 	seen, packed, now := "", "", c.Hub.Engine.Wall()
 	if old.There {
@@ -96,16 +97,16 @@ func (c *Cached) Change(ctx context.Context, key string, old, to Value, l Lifeti
 	}
 	on, token := append(c.Names.All(), c.Names.Lease(key)), ""
 	if cl != nil {
-		on, token = append(on, keys.MapClaim(c.Key, key)), cl.token
-		if cl.looks {
+		on, token = append(on, keys.MapClaim(c.Key, key)), cl.Token()
+		if cl.Looks() {
 			seen = "*"
 		}
 	}
 	m, err := c.written(l, now)(c.Write(ctx, mapcache.Change, on, Decimal(now), c.publish([]string{key}, 1), key, seen, packed,
-		l.life().Again(now), l.life().Rests(now), token, cl.millis()))
+		l.life().Again(now), l.life().Rests(now), token, cl.Millis()))
 	if err == nil && m.IsInt64() {
 		n, err := m.AsInt64()
-		return Value{}, cl.may(n), err
+		return Value{}, cl.May(n), err
 	}
 	there, err := c.opened(m, err)
 	return there, false, err

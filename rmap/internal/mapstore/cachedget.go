@@ -23,7 +23,7 @@ type cachedAsk struct {
 type cachedCall = combine.Call[cachedAsk, Value]
 
 func (c *Cached) Get(ctx context.Context, key string) (Value, error) {
-	return c.Hub.cachedGets.Do(ctx, c.Key, cachedAsk{getAsk{key, c.Hub.sizeOf(c.Key)}, c})
+	return c.Hub.cachedGets.Do(ctx, c.Key, cachedAsk{getAsk{key, c.Hub.sizes.Of(c.Key)}, c})
 }
 
 // sendCachedGets reads the entries of a batch: by one exchange, unless nobody knows how long the values are.

@@ -11,8 +11,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/sweep"
+	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -20,7 +22,7 @@ import (
 type Hub struct {
 	Engine *locking.Engine
 	gets   *combine.Table[string, getAsk, Value]
-	Turns  *combine.Table[Entry, *Change, struct{}]
+	Turns  *turn.Turns[Entry, Value] // of Computes
 
 	cachedGets *combine.Table[string, cachedAsk, Value]
 	Sweeper    *mapcache.Sweeper
@@ -34,11 +36,8 @@ type Hub struct {
 	answeredMu sync.Mutex
 	answered   [64]string // requests to near caches, see First
 
-	Contests [Contests]Contest // of Computes, see Claim
-	claims   atomic.Int64      // that were named
-
 	seed  maphash.Seed
-	sizes [sizes]atomic.Int64 // of values, see getAsk
+	sizes *paging.Sizes // of values, see getAsk
 }
 
 type hubKey struct{}
@@ -56,7 +55,7 @@ const (
 )
 
 func newHub(e *locking.Engine) *Hub {
-	h := &Hub{Engine: e, Requests: send.NewRequests(e.Sender), ID: random(16), seed: maphash.MakeSeed()}
+	h := &Hub{Engine: e, Requests: send.NewRequests(e.Sender), ID: random(16), seed: maphash.MakeSeed(), sizes: paging.NewSizes()}
 	h.gets = combine.New(combine.Config[string, getAsk, Value]{
 		Send: h.sendGets, Cut: func(waiting []*getCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
@@ -67,9 +66,7 @@ func newHub(e *locking.Engine) *Hub {
 		Send: h.countShards, Spawn: e.Spawn, Closed: core.ErrClosed,
 	})
 	h.Sweeper = mapcache.NewSweeper(e, sweep.Of(e))
-	h.Turns = combine.New(combine.Config[Entry, *Change, struct{}]{
-		Send: h.sendTurn, Spawn: e.Spawn, Closed: core.ErrClosed,
-	})
+	h.Turns = turn.New(turn.Config[Entry, Value]{Engine: e, Within: h.within, Unheard: h.unheard})
 	return h
 }
 

@@ -2,12 +2,11 @@ package mapstore
 
 import (
 	"context"
-	"hash/maphash"
-	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -15,7 +14,7 @@ import (
 // out together.
 type getAsk struct {
 	key  string
-	size *atomic.Int64 // of a value of the map, about
+	size *paging.Size // of a value of the map
 }
 
 type getCall = combine.Call[getAsk, Value]
@@ -30,7 +29,7 @@ const (
 
 // Cut returns how many waiting reads go out together. They are few while the sizes of the map's
 // values are not known.
-func Cut(waiting int, size *atomic.Int64) int {
+func Cut(waiting int, size *paging.Size) int {
 	n := min(waiting, MostGets)
 	if size := size.Load(); size > 0 {
 		return min(n, max(1, int(MostRead/size)))
@@ -39,7 +38,7 @@ func Cut(waiting int, size *atomic.Int64) int {
 }
 
 func (p *Plain) Get(ctx context.Context, key string) (Value, error) {
-	return p.Hub.gets.Do(ctx, p.Key, getAsk{key, p.Hub.sizeOf(p.Key)})
+	return p.Hub.gets.Do(ctx, p.Key, getAsk{key, p.Hub.sizes.Of(p.Key)})
 }
 
 // sendGets reads the entries of a batch: one by HGET, several by HMGET.
@@ -67,24 +66,15 @@ func (h *Hub) sendGets(name string, _ int, batch []*getCall) (err error) {
 	return err
 }
 
-// measure smooths the size of the values of a map. Flights that land at the same
-// time may lose one of their measures, which does no harm.
-func measure[A any](size *atomic.Int64, batch []*combine.Call[A, Value]) {
+// measure takes the values of a batch into the size of the values of a map.
+func measure[A any](size *paging.Size, batch []*combine.Call[A, Value]) {
 	sum, there := 0, 0
 	for _, c := range batch {
 		if c.Answer.There {
 			sum, there = sum+len(c.Answer.Text), there+1
 		}
 	}
-	smooth(size, sum, there)
-}
-
-// sizes is for how many maps the sizes of their values are kept apart. Others
-// share them, as the memory of a process must not grow with every name.
-const sizes = 256
-
-func (h *Hub) sizeOf(name string) *atomic.Int64 {
-	return &h.sizes[maphash.String(h.seed, name)%sizes]
+	size.Saw(sum, there)
 }
 
 // MostInOne bounds what one command takes.
@@ -99,7 +89,7 @@ func (p *Plain) GetMany(ctx context.Context, keys []string) ([]Value, error) {
 // ReadSome reads values. It asks for as many at once as an answer takes, judged by the map's
 // values so far. While none is known it asks for one, and then for four times as many.
 func (s *Sender) ReadSome(ctx context.Context, names []string, most int, read func(some []string) ([]Value, error)) ([]Value, error) {
-	all, size := make([]Value, 0, len(names)), s.Hub.sizeOf(s.Key)
+	all, size := make([]Value, 0, len(names)), s.Hub.sizes.Of(s.Key)
 	upTo := most
 	if size.Load() == 0 {
 		upTo = 1
@@ -125,27 +115,14 @@ func (s *Sender) ReadSome(ctx context.Context, names []string, most int, read fu
 				bytes, there = bytes+len(v.Text), there+1
 			}
 		}
-		smooth(size, bytes, there)
+		size.Saw(bytes, there)
 		all, names = append(all, got...), names[n:]
 	}
 	return all, nil
 }
 
 // expects returns how many bytes so many values of the map have, as far as is known.
-func (s *Sender) expects(n int) int64 { return int64(n) * s.Hub.sizeOf(s.Key).Load() }
-
-// smooth takes n values of so many bytes into their size.
-func smooth(size *atomic.Int64, bytes, n int) {
-	if n == 0 {
-		return
-	}
-	old, now := size.Load(), int64(max(bytes/n, 1))
-	if now > old {
-		size.Store(now) // a large batch is late at once
-		return
-	}
-	size.Store(old - (old-now)/8)
-}
+func (s *Sender) expects(n int) int64 { return int64(n) * s.Hub.sizes.Of(s.Key).Load() }
 
 // MostWritten bounds the bytes of one command of several entries: the server
 // does nothing else meanwhile.

@@ -44,7 +44,7 @@ func (s *Sender) command(ctx context.Context, cmd *scripts.Command, args ...stri
 // and argument come by themselves.
 func (s *Sender) Write(ctx context.Context, script *scripts.Script, on []string, args ...string) (send.Answer, error) {
 	bytes := int64(0)
-	if size := s.Hub.sizeOf(s.Key).Load(); size >= hashscan.MostBytes && answersValue[script] {
+	if size := s.Hub.sizes.Of(s.Key).Load(); size >= hashscan.MostBytes && answersValue[script] {
 		bytes = size
 	}
 	if !s.ids {

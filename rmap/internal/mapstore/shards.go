@@ -11,6 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 )
 
 // Sharded is n hashes. The key of an entry says which hash it is in.
@@ -251,7 +252,7 @@ func (s *Sharded) Replace(ctx context.Context, key, text string, l Lifetime) (bo
 	return about(ctx, s, false, key, func(p *Shard) (bool, error) { return p.Replace(ctx, key, text, l) })
 }
 
-func (s *Sharded) Change(ctx context.Context, key string, old, to Value, l Lifetime, c *Claim) (there Value, done bool, err error) {
+func (s *Sharded) Change(ctx context.Context, key string, old, to Value, l Lifetime, c *turn.Claim) (there Value, done bool, err error) {
 	there, err = about(ctx, s, to.There && !old.There, key, func(p *Shard) (v Value, err error) {
 		v, done, err = p.Change(ctx, key, old, to, l, c)
 		return v, err

@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/turn"
 )
 
 // Store is a map as the server has it: keys and values are bytes. Each kind of
@@ -32,7 +33,7 @@ type Store interface {
 	Replace(ctx context.Context, key, text string, l Lifetime) (bool, error)
 	// Change writes to, or removes the entry if to is none, if it is old. Else it
 	// returns what is there. With a claim it looks whether another one goes first.
-	Change(ctx context.Context, key string, old, to Value, l Lifetime, c *Claim) (there Value, done bool, err error)
+	Change(ctx context.Context, key string, old, to Value, l Lifetime, c *turn.Claim) (there Value, done bool, err error)
 	// Add adds to an integer, or to a float. Without a sum it would be out of
 	// bounds, and nothing was changed.
 	Add(ctx context.Context, key string, by Addend, l Lifetime) (sum Value, err error)
@@ -132,9 +133,9 @@ func (p *Plain) Replace(ctx context.Context, key, text string, l Lifetime) (bool
 	return send.Yes(p.Enters(ctx, ReplaceScript, l.text(), key, text, l.text()))
 }
 
-func (p *Plain) Change(ctx context.Context, key string, old, to Value, l Lifetime, c *Claim) (there Value, done bool, err error) {
+func (p *Plain) Change(ctx context.Context, key string, old, to Value, l Lifetime, c *turn.Claim) (there Value, done bool, err error) {
 	was := Flag(old.There)
-	if c != nil && c.looks {
+	if c.Looks() {
 		was = "2"
 	}
 	args := []string{key, was, old.Text, Flag(to.There), to.Text, l.text()}
@@ -146,7 +147,7 @@ func (p *Plain) Change(ctx context.Context, key string, old, to Value, l Lifetim
 	}
 	if err == nil && got.IsInt64() { // whether it was done, or that another goes first; else it is what is there
 		n, err := got.AsInt64()
-		return Value{}, c.may(n), err
+		return Value{}, c.May(n), err
 	}
 	there, err = found(got, err)
 	return there, false, err
@@ -154,9 +155,9 @@ func (p *Plain) Change(ctx context.Context, key string, old, to Value, l Lifetim
 
 // claiming sends a change that looks at a claim. That is a second key, for which it would
 // wait while the slot moves: there it looks at none.
-func (p *Plain) claiming(ctx context.Context, key string, args []string, l Lifetime, c *Claim) (send.Answer, error) {
+func (p *Plain) claiming(ctx context.Context, key string, args []string, l Lifetime, c *turn.Claim) (send.Answer, error) {
 	on := append(p.Keys(), keys.MapClaim(p.Key, key))
-	looks := append(slices.Clone(args), Decimal(int64(len(on))), c.token, c.millis())
+	looks := append(slices.Clone(args), Decimal(int64(len(on))), c.Token(), c.Millis())
 	on = p.unleasing(on, l.text(), args[:1], 1)
 	if p.ids || p.announces || l.text() != "" {
 		return p.Write(ctx, ChangeScript, on, p.tellOne(key, looks...)...)

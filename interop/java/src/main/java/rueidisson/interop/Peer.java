@@ -10,7 +10,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.redisson.api.RAtomicDouble;
 import org.redisson.api.RAtomicLong;
+import org.redisson.api.RBinaryStream;
 import org.redisson.api.RBucket;
+import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RHyperLogLog;
 import org.redisson.api.RIdGenerator;
@@ -96,6 +98,8 @@ final class Peer {
             case "atomicdouble" -> Counters.run(r, object(r, RAtomicDouble.class, redisson::getAtomicDouble));
             case "idgenerator" -> Counters.run(r, object(r, RIdGenerator.class, redisson::getIdGenerator));
             case "hyperloglog" -> Counters.run(r, hyperLogLog(r));
+            case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
+            case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));

@@ -1,45 +1,19 @@
-package mapstore
+package turn
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync/atomic"
-
-	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/core"
 )
 
-// Entry is what Computes queue for. Handles that write in other ways do not
-// share a queue.
-type Entry struct {
-	kind, name, key string
-	shards          int
-	ids, lock       bool
-	Entries         Lifetime
-	announce        bool
-}
-
-// Turn has c take part in the next turn of the entry.
-func (h *Hub) Turn(ctx context.Context, e Entry, c *Change) error {
-	_, err := h.Turns.Do(ctx, e, c)
-	switch {
-	case err == nil, errors.Is(err, combine.ErrAborted) && c.settled: // some function ended that goroutine
-		err = c.Outcome()
-	case ctx.Err() != nil && !c.leave():
-		err = core.Left(err)
-	}
-	return err
-}
-
-// Change is one Compute.
-type Change struct {
+// Change is one function of a caller, and what became of it.
+type Change[V any] struct {
 	Context context.Context
-	Store   Store
-	Apply   func(old Value) (now Value, writes bool, err error)
+	At      Site[V]
+	Apply   func(old V) (now V, writes bool, err error)
 
 	fate    atomic.Int32
-	Now     Value // what the entry is to be after it
+	Now     V // what the value is to be after it
 	writes  bool
 	exited  bool // the function ended its goroutine, and is not called again
 	rests   bool // on what others of the turn have made, which is not written yet
@@ -58,7 +32,7 @@ const (
 
 // leave reports whether the caller goes without its function having been called,
 // or before it was called again.
-func (c *Change) leave() bool {
+func (c *Change[V]) leave() bool {
 	for {
 		if c.fate.CompareAndSwap(waiting, gone) {
 			return true
@@ -71,7 +45,7 @@ func (c *Change) leave() bool {
 
 // run calls the function. Its error, its panic and its end of the goroutine are
 // its caller's alone.
-func (c *Change) run(old Value) (now Value) {
+func (c *Change[V]) run(old V) (now V) {
 	returned := false
 	defer func() {
 		if returned {
@@ -93,7 +67,7 @@ func (c *Change) run(old Value) (now Value) {
 
 // Outcome returns what became of a change whose caller is there. A panic goes on, and
 // so does the end of the goroutine.
-func (c *Change) Outcome() error {
+func (c *Change[V]) Outcome() error {
 	if panicked, did := c.err.(*PanicError); did {
 		panic(panicked)
 	}

@@ -1,0 +1,44 @@
+package bucket
+
+import (
+	"embed"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	swapScript     = scripts.Must(lua, "lua/compare_and_swap.lua")
+	deleteScript   = scripts.Must(lua, "lua/compare_and_delete.lua")
+	changeScript   = scripts.Must(lua, "lua/change.lua")
+	getManyScript  = scripts.Must(lua, "lua/get_many.lua")
+	setManyScript  = scripts.Must(lua, "lua/set_many.lua")
+	truncateScript = scripts.Must(lua, "lua/truncate.lua")
+)
+
+// What only reads is sent again when its reply is lost; what writes is not:
+// another may have written in between, and would be overwritten.
+var (
+	get      = scripts.NewCommand("GET", scripts.Safe)
+	strlen   = scripts.NewCommand("STRLEN", scripts.Safe)
+	getrange = scripts.NewCommand("GETRANGE", scripts.Safe)
+
+	set      = scripts.NewCommand("SET", scripts.Once)
+	swap     = scripts.NewCommand("SET", scripts.Unsafe) // with GET
+	getdel   = scripts.NewCommand("GETDEL", scripts.Unsafe)
+	getex    = scripts.NewCommand("GETEX", scripts.Once)
+	mset     = scripts.NewCommand("MSET", scripts.Once)
+	msetnx   = scripts.NewCommand("MSETNX", scripts.Once)
+	setrange = scripts.NewCommand("SETRANGE", scripts.Once)
+	appends  = scripts.NewCommand("APPEND", scripts.Once)
+)
+
+// What may be long: where it does not come in time it is asked how long it is. The answer to several buckets is long if
+// the first is.
+var (
+	readOne  = send.Sized(get, send.Sizing{By: strlen})
+	readMany = send.Sized(getManyScript, send.Sizing{By: strlen, Of: func(keys, _ []string) (k, a []string) { return keys[:1], nil }})
+)

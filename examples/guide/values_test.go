@@ -1,0 +1,105 @@
+package guide
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bucket"
+)
+
+// Offer is what a product costs, and how many are left.
+type Offer struct {
+	Cents int
+	Left  int
+}
+
+// offer returns the offer of a product.
+func offer(c *rueidisson.Client, product string) *bucket.Bucket[Offer] {
+	return bucket.New[Offer](c, "offer:"+product)
+}
+
+// sell takes one piece, if there is one. No piece is sold twice, however many processes sell.
+func sell(ctx context.Context, c *rueidisson.Client, product string) (left int, sold bool, err error) {
+	now, _, err := offer(c, product).Update(ctx, func(old Offer, _ bool) (Offer, bucket.Verdict, error) {
+		if sold = old.Left > 0; !sold { // it may be called again: it decides anew each time
+			return old, bucket.Keep, nil
+		}
+		old.Left--
+		return old, bucket.Store, nil
+	})
+	return now.Left, sold && err == nil, err
+}
+
+// offers returns those of the products that have one.
+func offers(ctx context.Context, c *rueidisson.Client, products ...string) (map[string]Offer, error) {
+	names := make([]string, len(products))
+	for i, product := range products {
+		names[i] = "offer:" + product
+	}
+	return bucket.NewMany[Offer](c).Get(ctx, names...)
+}
+
+// begin reports whether this process is the first one to begin a day's report. Nobody begins it again for a day.
+func begin(ctx context.Context, c *rueidisson.Client, day, process string) (bool, error) {
+	return bucket.New[string](c, "report:"+day).SetIfAbsent(ctx, process, bucket.WithTTL(24*time.Hour))
+}
+
+// save appends what r has to a file that the fleet shares, and returns how long it is then.
+func save(ctx context.Context, c *rueidisson.Client, name string, r io.Reader) (int64, error) {
+	file := bucket.NewBytes(c, "file:"+name)
+	if _, err := io.Copy(file.Writer(ctx), r); err != nil {
+		return 0, err
+	}
+	return file.Size(ctx)
+}
+
+// tail returns the last n bytes of that file.
+func tail(ctx context.Context, c *rueidisson.Client, name string, n int64) (string, error) {
+	r := bucket.NewBytes(c, "file:"+name).Reader(ctx)
+	if _, err := r.Seek(-n, io.SeekEnd); err != nil {
+		return "", err
+	}
+	all, err := io.ReadAll(r)
+	return string(all), err
+}
+
+func Example_buckets() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	check(offer(c, "tea").Set(ctx, Offer{Cents: 350, Left: 1}))
+	fmt.Println(sell(ctx, c, "tea"))
+	fmt.Println(sell(ctx, c, "tea"))
+	fmt.Println(offers(ctx, c, "tea", "coffee"))
+	fmt.Println(begin(ctx, c, "monday", "a"))
+	fmt.Println(begin(ctx, c, "monday", "b"))
+	// Output:
+	// 0 true <nil>
+	// 0 false <nil>
+	// map[offer:tea:{350 0}] <nil>
+	// true <nil>
+	// false <nil>
+}
+
+func Example_bytes() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	fmt.Println(save(ctx, c, "log", strings.NewReader("first line\n")))
+	fmt.Println(save(ctx, c, "log", strings.NewReader("last line\n")))
+	fmt.Println(tail(ctx, c, "log", 5))
+	_, err := tail(ctx, c, "log", 500)
+	fmt.Println(err)
+	// Output:
+	// 11 <nil>
+	// 21 <nil>
+	// line
+	//  <nil>
+	// seek in bytes "file:log": invalid argument: offset -500 from 21
+}

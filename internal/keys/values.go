@@ -1,0 +1,5 @@
+package keys
+
+// BucketClaim says which Update of a bucket goes before others, as it has lost to them for
+// long; Redisson has none.
+func BucketClaim(name string) string { return Prefix("rueidisson_bucket_claim", name) }
