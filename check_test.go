@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -525,6 +526,58 @@ var checkedKinds = map[string]checked{
 			u.do(last(q.Take(u.ctx)), last(q.Offer(u.ctx, 1)), last(q.Remove(u.ctx, 1, 1)), last(q.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
+	},
+	"counter": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return counter.New(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			for _, n := range []*counter.Counter{counter.New(c, name), counter.New(c, name, counter.WithTTL(time.Minute))} {
+				u.do(last(n.Add(u.ctx, 1)), last(n.Get(u.ctx)), n.Set(u.ctx, 2), last(n.SetIfAbsent(u.ctx, 2)), last(n.Swap(u.ctx, 3)), last(n.Raise(u.ctx, 4)))
+				u.do(last(n.Lower(u.ctx, 3)), last(n.CompareAndSwap(u.ctx, 3, 4)), last(n.CompareAndDelete(u.ctx, 4)), last(n.Take(u.ctx)), last(n.Delete(u.ctx)))
+			}
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"counter with request ids": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
+			return counter.New(c, name, counter.WithRequestIDs())
+		},
+		use: func(u *user, c *rueidisson.Client, name string) {
+			u.do(last(counter.New(c, name, counter.WithRequestIDs()).Add(u.ctx, 1)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"adder": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return counter.NewAdder(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			a := counter.NewAdder(c, name)
+			u.do(a.Add(u.ctx, 1), a.Flush(u.ctx), last(a.Sum(u.ctx)), last(a.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"float": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return counter.NewFloat(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			f := counter.NewFloat(c, name)
+			u.do(last(f.Add(u.ctx, 1)), last(f.Get(u.ctx)), f.Set(u.ctx, 2), last(f.Swap(u.ctx, 3)), last(f.CompareAndSwap(u.ctx, 3, 4)), last(f.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"id generator": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return counter.NewIDs(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			g := counter.NewIDs(c, name)
+			ids := func(_, _ int64, err error) error { return err }
+			u.do(last(g.Init(u.ctx, 1, 2)), last(g.Next(u.ctx)), ids(g.Range(u.ctx, 9)), last(g.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"distinct count": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return counter.NewDistinct[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			d := counter.NewDistinct[int](c, name)
+			u.do(d.Add(u.ctx, 1, 2), last(d.Count(u.ctx)), d.Merge(u.ctx, name), last(d.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
 	},
 	"ring buffer": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewRing[int](c, name) },

@@ -44,6 +44,11 @@
 //   - [writethrough.New]: a map that writes to a store, at once or later
 //   - [multimap.NewList]: a list of values for each key
 //   - [multimap.NewSet]: a set of values for each key
+//   - [counter.New]: an integer of the fleet: adds are exact, and go together
+//   - [counter.NewFloat]: a floating point number
+//   - [counter.NewAdder]: a count without a round trip for each add
+//   - [counter.NewIDs]: ids, each only once
+//   - [counter.NewDistinct]: about how many different values there were
 //   - [bucket.New]: one value, with Update
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
@@ -108,6 +113,11 @@
 // [writethrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/writethrough#New
 // [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
 // [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
+// [counter.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#New
+// [counter.NewFloat]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewFloat
+// [counter.NewAdder]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewAdder
+// [counter.NewIDs]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewIDs
+// [counter.NewDistinct]: https://pkg.go.dev/github.com/rueidisson/rueidisson/counter#NewDistinct
 // [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes

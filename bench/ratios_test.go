@@ -138,6 +138,7 @@ func headings() []heading {
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},
+		{"Counters", counterRows},
 		{"Queues", slices.Concat(queueRows, manyNameRows, delayedRows, mixedRows())},
 		{"Reliable queues", reliableRows},
 		{"Latches and barriers", latchRows},

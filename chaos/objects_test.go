@@ -97,8 +97,8 @@ func (o object) over(store, peer *rueidisson.Client) object {
 // permits is how many permits a name has.
 const permits = 3
 
-// counter is the key of the last fencing token: it is never removed, so that tokens rise.
-const counter = "redisson_lock_token:{NAME}"
+// lastToken is the key of the last fencing token: it is never removed, so that tokens rise.
+const lastToken = "redisson_lock_token:{NAME}"
 
 // groupValues are the values of a group of locks.
 var groupValues = []string{"a", "b", "c"}
@@ -127,7 +127,7 @@ var objects = []object{
 		}
 		return c.RWLock(t.name()).Write(), false
 	})},
-	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter}, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+	{name: "fenced", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{lastToken}, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
 		return c.FencedLock(t.name()), false
 	})},
 	{name: "multi", limit: 1, several: true, hashed: true, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
@@ -181,7 +181,7 @@ var objects = []object{
 	}, free: func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) {
 		return c.Semaphore(name).Available(ctx)
 	}},
-	{name: "election", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{counter, "rueidisson_term:{NAME}"}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
+	{name: "election", limit: 1, tokens: true, hashed: true, leased: true, keeps: []string{lastToken, "rueidisson_term:{NAME}"}, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		var opts []election.Option
 		if t.lease > 0 {
 			opts = append(opts, election.WithLease(t.lease))
@@ -240,6 +240,12 @@ var objects = []object{
 	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed).judgedByPeer(),
 	datum("barrier", arrive, met),
 	datum("double-barrier", enterAndLeave, parted),
+	datum("counter", addOne(plainAdd), addedOnce(readCounter)),
+	datum("counted", addOne(countedAdd), addedOnce(readCounter)),
+	datum("adder", addOne(localAdd), addedOnce(readCounter)),
+	datum("float", addOne(floatAdd), addedOnce(readFloat)),
+	datum("ids", takeIDs, idsOnce).setBy(beginIDs).keptAs(generatorKeys),
+	datum("distinct", addValue, distinct),
 	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
 	}),

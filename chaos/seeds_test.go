@@ -80,6 +80,16 @@ var seeds = []seed{
 		object: "latch", nemesis: "lost-replies", says: "left, expected",
 	},
 	{
+		name: "an add that is sent again adds again",
+		old:  "if n == ARGV[1] then\n\tif said == 'void'", new: "if n == 'none' then\n\tif said == 'void'",
+		object: "counted", nemesis: "lost-replies", says: "the number is",
+	},
+	{
+		name: "the next block begins at the end of this one",
+		old:  "return {next_id, n, size}", new: "return {next_id, string.format('%.0f', n + 1), size}",
+		object: "ids", nemesis: "cut", says: "have the id",
+	},
+	{
 		name: "a message does not wait for its group",
 		old:  "if redis.call('hsetnx', head, group, id) == 1 or", new: "if true or",
 		object: "jobs", nemesis: "cut", says: "two or more trust",

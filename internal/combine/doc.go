@@ -40,7 +40,7 @@
 //
 // A caller whose context ends has its answer then: an error that wraps the
 // context's error and its cause. If its call still waited, it is taken out and
-// never sent. If it was under way, the others are not harmed, and Left is told
+// never sent; Gone marks the errors of the others. If it was under way, the others are not harmed, and Left is told
 // of it once the exchange has succeeded, so that what was granted to nobody can
 // go back; Left may use Post for that. If the answer had come already, the caller
 // gets the answer instead. So each call ends in exactly one way: with an answer,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,4 +246,33 @@ func TestTheOrderSurvivesManyWhoLeave(t *testing.T) {
 			cancel(nil)
 		}
 	})
+}
+
+// TestGoneNamesTheErrorOfACallUnderWay, and not of one that was not sent.
+func TestGoneNamesTheErrorOfACallUnderWay(t *testing.T) {
+	t.Parallel()
+	errGone, began, open := errors.New("gone"), make(chan struct{}), make(chan struct{})
+	table := New(Config[string, int, int]{
+		Send:  func(string, int, []*Call[int, int]) error { began <- struct{}{}; <-open; return nil },
+		Gone:  func(why error) error { return errors.Join(errGone, why) },
+		Spawn: func(f func()) bool { go f(); return true }, // ends with open
+	})
+	under, leave := context.WithCancel(t.Context())
+	waits, give := context.WithCancel(t.Context())
+	sent, queued := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := table.Do(under, "k", 1); sent <- err }() // ends with its context
+	<-began
+	go func() { _, err := table.Do(waits, "k", 2); queued <- err }() // ends with its context
+	for n := 0; n == 0; n, _ = table.Look("k") {
+		runtime.Gosched()
+	}
+	give()
+	err := <-queued
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, errGone)
+	leave()
+	err = <-sent
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, errGone)
+	close(open)
 }

@@ -34,6 +34,9 @@ type Config[K comparable, Q, A any] struct {
 	// the owner is closed, and that f does not run. Like Cut, it may be called under
 	// a mutex.
 	Spawn func(f func()) bool
+	// Gone returns the error of a caller whose context ended, by why, while its call was under way. Nil means why itself, as
+	// for one whose call was not sent.
+	Gone func(why error) error
 	// Closed is what callers get when Spawn refuses.
 	Closed error
 	// Flights is how many exchanges about one key may be under way at once, at most
@@ -154,7 +157,11 @@ func (t *Table[K, Q, A]) await(ctx context.Context, key K, c *Call[Q, A]) (A, er
 		return none, contextError(ctx)
 	}
 	if c.leave() {
-		return none, contextError(ctx)
+		err := contextError(ctx)
+		if t.cfg.Gone != nil {
+			err = t.cfg.Gone(err)
+		}
+		return none, err
 	}
 	<-c.done
 	return t.answer(c)

@@ -8,10 +8,14 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.redisson.api.RAtomicDouble;
+import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBinaryStream;
 import org.redisson.api.RBucket;
 import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RHyperLogLog;
+import org.redisson.api.RIdGenerator;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
@@ -90,6 +94,10 @@ final class Peer {
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
             case "bucket" -> Buckets.run(r, bucket(r));
+            case "atomiclong" -> Counters.run(r, object(r, RAtomicLong.class, redisson::getAtomicLong));
+            case "atomicdouble" -> Counters.run(r, object(r, RAtomicDouble.class, redisson::getAtomicDouble));
+            case "idgenerator" -> Counters.run(r, object(r, RIdGenerator.class, redisson::getIdGenerator));
+            case "hyperloglog" -> Counters.run(r, hyperLogLog(r));
             case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
             case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
             case "map" -> Maps.run(r, map(r));
@@ -132,6 +140,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RBucket<Object> bucket(Request r) {
         return object(r, RBucket.class, name -> redisson.getBucket(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RHyperLogLog<Object> hyperLogLog(Request r) {
+        return object(r, RHyperLogLog.class, name -> redisson.getHyperLogLog(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
