@@ -1,0 +1,5 @@
+package bloom
+
+import "github.com/rueidisson/rueidisson/internal/redistest"
+
+var fleet = redistest.Children{}
