@@ -137,7 +137,7 @@ func (f *Filter[T]) addHashes(ctx context.Context, values []hash, tell bool) ([]
 		if tell {
 			fresh = make([]bool, len(values))
 		}
-		return inPieces(ctx, values, max(1, mostBits/s.k), func(at int, some []hash) error {
+		return inPieces(ctx, f.h, values, max(1, mostBits/s.k), func(at int, some []hash) error {
 			replayed, news, err := f.h.add(ctx, f.o.Key, s, some, tell)
 			if replayed || err == nil {
 				sent.Store(true)
@@ -198,7 +198,7 @@ func (f *Filter[T]) HasEach(ctx context.Context, vs ...T) (has []bool, err error
 		has, err = send.Reading(f.h.e.Sender, ctx, func() ([]bool, error) {
 			all := make([]bool, len(values))
 			return all, f.shaped(ctx, func(s shape) error {
-				return inPieces(ctx, values, max(1, mostBits/s.k), func(at int, some []hash) error {
+				return inPieces(ctx, f.h, values, max(1, mostBits/s.k), func(at int, some []hash) error {
 					got, err := f.h.look(ctx, f.o.Key, s, some)
 					copy(all[at:], got)
 					return err
@@ -237,7 +237,7 @@ func (f *Filter[T]) count(ctx context.Context, s shape) (int64, error) {
 		pages = append(pages, at)
 	}
 	var set atomic.Int64
-	err := inPieces(ctx, pages, 1, func(_ int, page []int64) error {
+	err := inPieces(ctx, f.h, pages, 1, func(_ int, page []int64) error {
 		n, err := f.h.count(ctx, f.o.Key, s, page[0], min(page[0]+mostCounted, bytes)-1)
 		set.Add(n)
 		return err
@@ -254,15 +254,18 @@ func estimate(s shape, set int64) int64 {
 	return max(0, int64(n))
 }
 
-// inPieces calls do for each so many of all, and where they are from. It does not begin further ones after an error.
-func inPieces[E any](ctx context.Context, all []E, most int, do func(at int, some []E) error) error {
-	if len(all) <= most {
-		return do(0, all)
+// inPieces calls do for each so many of all, and where they are from: first for the first of them, then for several at a time.
+// It does not begin further ones after an error. A server without bit fields gets one at a time, since it takes long for each.
+func inPieces[E any](ctx context.Context, h *hub, all []E, most int, do func(at int, some []E) error) error {
+	if err := do(0, all[:min(most, len(all))]); err != nil {
+		return err
 	}
 	var failed atomic.Bool
 	var pieces errgroup.Group
-	pieces.SetLimit(mostPieces)
-	for at := 0; at < len(all) && !failed.Load(); at += most {
+	if pieces.SetLimit(mostPieces); h.plain.Load() {
+		pieces.SetLimit(1)
+	}
+	for at := most; at < len(all) && !failed.Load(); at += most {
 		pieces.Go(func() error { // ends with its exchange
 			if ctx.Err() != nil {
 				failed.Store(true)

@@ -146,7 +146,7 @@ func (h *hub) bits(ctx context.Context, key string, s shape, values []hash) ([]i
 	}
 	size, hashes := s.texts()
 	args := s.appendBits(append(make([]string, 0, 2+len(values)*s.k), size, hashes), values)
-	_, bits, err := answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), args))
+	_, bits, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), args))
 	return bits, err
 }
 
@@ -171,7 +171,7 @@ func (h *hub) shaped(ctx context.Context, label, key string, s shape, cmd *scrip
 }
 
 // answerOf returns what a script has answered for a filter of its shape.
-func answerOf(got send.Answer, err error) (replayed bool, numbers []int64, _ error) {
+func (h *hub) answerOf(got send.Answer, err error) (replayed bool, numbers []int64, _ error) {
 	if err != nil {
 		return false, nil, err
 	}
@@ -179,11 +179,14 @@ func answerOf(got send.Answer, err error) (replayed bool, numbers []int64, _ err
 	if err != nil {
 		return false, nil, err
 	}
-	if same, err := parts[0].AsInt64(); err != nil {
+	switch what, err := parts[0].AsInt64(); {
+	case err != nil:
 		return false, nil, err
-	} else if same == 0 {
+	case what == 0:
 		texts := textsOf(parts[1:])
 		return got.Replayed, nil, &changedError{texts[0], texts[1]}
+	case what == 2:
+		h.plain.Store(true)
 	}
 	numbers = make([]int64, len(parts)-1)
 	for i := range numbers {
@@ -204,7 +207,7 @@ func (h *hub) add(ctx context.Context, key string, s shape, values []hash, tell 
 	if tell {
 		args[2] = "new"
 	}
-	return answerOf(h.e.RunBriefly(ctx, addScript, keysOf(key), s.appendBits(args, values)))
+	return h.answerOf(h.e.RunBriefly(ctx, addScript, keysOf(key), s.appendBits(args, values)))
 }
 
 // count returns how many bits are set between two bytes of a filter of that shape.

@@ -7,7 +7,8 @@
 -- ARGV[3]   new: say which values were not there; or empty
 -- ARGV[4…]  bits
 --
--- Returns  array  {1, 1 or 0 for each value if it was new…}; {0, size, hashIterations} as they are, empty if there is none
+-- Returns  array  {1, 1 or 0 for each value if it was new…}, with 2 for the first 1 on a server without BITFIELD;
+--          {0, size, hashIterations} as they are, empty if there is none
 -- Replay   safe: bits are only set
 local shape = redis.call('hmget', KEYS[2], 'size', 'hashIterations')
 if shape[1] ~= ARGV[1] or shape[2] ~= ARGV[2] then
@@ -32,17 +33,17 @@ for i = 4, #ARGV do
 	words[n + 1], words[n + 2], words[n + 3], words[n + 4] = 'SET', 'u1', ARGV[i], '1'
 	n = n + 4
 end
+local answer = {1}
 local was = redis.pcall('bitfield', KEYS[1], unpack(words))
 if was.err then
 	if not string.find(string.lower(was.err), 'unknown', 1, true) then
 		return was
 	end
-	was = {} -- the server has no such command
+	answer, was = {2}, {}
 	for i = 4, #ARGV do
 		was[i - 3] = redis.call('setbit', KEYS[1], ARGV[i], 1)
 	end
 end
-local answer = {1}
 if ARGV[3] == 'new' then
 	local k = tonumber(ARGV[2])
 	for first = 1, #was, k do
