@@ -36,7 +36,7 @@ var (
 )
 
 var (
-	errDoubtful = fmt.Errorf("%w: all values are in the filter: a reply was lost, so it is not known which were new", ErrOutcomeUnknown)
+	errDoubtful = fmt.Errorf("%w: all values are in the filter: they were sent again after a lost reply, so it is not known which were new", ErrOutcomeUnknown)
 	errWhose    = fmt.Errorf("%w: the filter is there with this n and p: a reply was lost, so it is not known whether this call made it", ErrOutcomeUnknown)
 )
 

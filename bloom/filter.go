@@ -131,9 +131,15 @@ func (f *Filter[T]) add(ctx context.Context, vs []T, tell bool) (fresh []bool, e
 // addHashes adds values, all of them anew if the filter turns out to have another shape.
 func (f *Filter[T]) addHashes(ctx context.Context, values []hash, tell bool) ([]bool, error) {
 	var fresh []bool
-	var sent, doubtful atomic.Bool // a value may have been added; one may only seem to have been there
+	var sent, doubtful atomic.Bool // a value may have been added; one may seem to have been there by that
+	var shapes []shape             // in which some may have been added
 	err := f.shaped(ctx, func(s shape) error {
-		again := sent.Load()
+		again := slices.Contains(shapes, s)
+		defer func() {
+			if sent.Swap(false) {
+				shapes = append(shapes, s)
+			}
+		}()
 		if tell {
 			fresh = make([]bool, len(values))
 		}

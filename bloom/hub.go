@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -22,7 +23,8 @@ type hub struct {
 	e       *locking.Engine
 	looks   *combine.Table[place, look, bool]
 	configs *combine.Table[string, struct{}, Shape]
-	plain   atomic.Bool // the server has no BITFIELD_RO
+	plain   atomic.Bool  // the server has no BITFIELD_RO
+	full    atomic.Int64 // until when it is taken to have no memory, by the client's monotonic clock
 }
 
 // place is a filter of a shape: what is asked of it in one exchange has one shape.
@@ -133,29 +135,34 @@ func (h *hub) look(ctx context.Context, key string, s shape, values []hash) ([]b
 
 // bits returns the bits of values, each 0 or 1.
 func (h *hub) bits(ctx context.Context, key string, s shape, values []hash) ([]int64, error) {
-	if !h.plain.Load() {
+	if h.transacts() {
 		args := s.appendBits(make([]string, 0, 3*len(values)*s.k), values, "GET", "u1")
-		got, err := h.shaped(ctx, "bloom look", key, s, bitfieldRO, args)
+		got, err := h.transact(ctx, "bloom look", key, s, bitfieldRO, args)
 		if err == nil {
 			return got.AsIntSlice()
 		}
-		if !send.UnknownCommand(err) {
+		if !h.without(err) {
 			return nil, err
 		}
-		h.plain.Store(true)
 	}
 	size, hashes := s.texts()
-	args := s.appendBits(append(make([]string, 0, 2+len(values)*s.k), size, hashes), values)
-	_, bits, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), args))
+	args := append(make([]string, 0, 3+len(values)*s.k), size, hashes, "bits")
+	_, bits, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), s.appendBits(args, values)))
 	return bits, err
 }
 
-// shaped sends a command that reads the bitmap of a filter of that shape.
-func (h *hub) shaped(ctx context.Context, label, key string, s shape, cmd *scripts.Command, args []string) (got rueidis.RedisMessage, err error) {
+// transact sends a command that reads the bitmap of a filter of that shape.
+func (h *hub) transact(ctx context.Context, label, key string, s shape, cmd *scripts.Command, args []string) (got rueidis.RedisMessage, err error) {
 	on := keysOf(key)
-	all, err := h.e.Transact(ctx, scripts.NewTransaction(label,
+	tx := scripts.NewTransaction(label,
 		scripts.Step{Command: hmget, Call: scripts.Call{Keys: on[1:], Args: shapeFields}, Reads: true},
-		scripts.Step{Command: cmd, Call: scripts.Call{Keys: on[:1], Args: args}, Reads: true}))
+		scripts.Step{Command: cmd, Call: scripts.Call{Keys: on[:1], Args: args}, Reads: true})
+	keys, words := tx.Words()
+	answer, err := h.e.RunBriefly(ctx, send.OnlyReads(tx), keys, words)
+	if err != nil {
+		return got, err
+	}
+	all, err := answer.ToArray()
 	if err != nil {
 		return got, err
 	}
@@ -168,6 +175,27 @@ func (h *hub) shaped(ctx context.Context, label, key string, s shape, cmd *scrip
 		return got, &changedError{texts[0], texts[1]}
 	}
 	return all[1], nil
+}
+
+// fullFor is how long what only reads goes by script after a server without memory has refused a transaction.
+const fullFor = time.Second
+
+// transacts reports whether the server takes transactions that read bits, as far as it is known.
+func (h *hub) transacts() bool {
+	return !h.plain.Load() && h.e.Mono() >= time.Duration(h.full.Load())
+}
+
+// without reports whether a script can do what was refused as a transaction.
+func (h *hub) without(err error) bool {
+	switch {
+	case send.UnknownCommand(err):
+		h.plain.Store(true)
+	case send.OutOfMemory(err):
+		h.full.Store(int64(h.e.Mono() + fullFor))
+	default:
+		return false
+	}
+	return true
 }
 
 // answerOf returns what a script has answered for a filter of its shape.
@@ -215,11 +243,22 @@ func (h *hub) count(ctx context.Context, key string, s shape, first, last int64)
 	if err := h.e.Open(); err != nil {
 		return 0, err
 	}
-	got, err := h.shaped(ctx, "bloom count", key, s, bitcount, []string{strconv.FormatInt(first, 10), strconv.FormatInt(last, 10)})
-	if err != nil {
+	bytes := []string{strconv.FormatInt(first, 10), strconv.FormatInt(last, 10)}
+	if h.transacts() {
+		got, err := h.transact(ctx, "bloom count", key, s, bitcount, bytes)
+		if err == nil {
+			return got.AsInt64()
+		}
+		if !h.without(err) {
+			return 0, err
+		}
+	}
+	size, hashes := s.texts()
+	_, set, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), append([]string{size, hashes, "count"}, bytes...)))
+	if err != nil || len(set) != 1 {
 		return 0, err
 	}
-	return got.AsInt64()
+	return set[0], nil
 }
 
 // isChanged reports whether the filter has another shape than the handle knows.
