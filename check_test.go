@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bloom"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/check"
@@ -489,6 +490,15 @@ var checkedKinds = map[string]checked{
 			u.do(last(q.Take(u.ctx)), last(q.Offer(u.ctx, 1)), last(q.Remove(u.ctx, 1, 1)), last(q.Delete(u.ctx)))
 		},
 		wrong: []string{"SET", "1"},
+	},
+	"bloom filter": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bloom.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			f := bloom.New[int](c, name)
+			u.do(last(f.Init(u.ctx, 100, 0.01)), f.Add(u.ctx, 1), last(f.AddNew(u.ctx, 1, 2)), last(f.Has(u.ctx, 1)), last(f.HasEach(u.ctx, 1, 2)))
+			u.do(last(f.Count(u.ctx)), last(f.Shape(u.ctx)), last(f.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
 	},
 	"ring buffer": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewRing[int](c, name) },

@@ -44,6 +44,7 @@
 //   - [writethrough.New]: a map that writes to a store, at once or later
 //   - [multimap.NewList]: a list of values for each key
 //   - [multimap.NewSet]: a set of values for each key
+//   - [bloom.New]: a Bloom filter: was it perhaps seen before?
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -105,6 +106,7 @@
 // [writethrough.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/rmap/writethrough#New
 // [multimap.NewList]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewList
 // [multimap.NewSet]: https://pkg.go.dev/github.com/rueidisson/rueidisson/multimap#NewSet
+// [bloom.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bloom#New
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -7,10 +7,11 @@ import (
 	"github.com/rueidisson/rueidisson/internal/whole"
 )
 
-// look.lua is for servers without BITFIELD_RO, and so for none with an ACL.
+// The commands of a filter. That of look.lua which no other has, GETBIT, is for servers without BITFIELD_RO.
 var (
 	scriptCommands = check.Script(initScript, addScript)
 	sentCommands   = check.Sent(hmget, bitfieldRO, bitcount)
+	stepCommands   = check.Named("multi", "exec")
 )
 
 // Check reports what would keep the filter from working: a name or an option that cannot be used, a key of another type, and
@@ -23,6 +24,6 @@ func (f *Filter[T]) Check(ctx context.Context) error {
 	return check.Run(ctx, check.Object{
 		Engine: f.o.Engine, Kind: f.o.Kind, Name: f.o.Name, Bad: f.o.Bad,
 		Keys:     append(check.Keys(check.String, f.o.Key), check.Keys(check.Hash, f.config.Key)...),
-		Commands: []check.Commands{scriptCommands, sentCommands, whole.ScriptCommands, whole.KeyCommands},
+		Commands: []check.Commands{scriptCommands, sentCommands, stepCommands, whole.ScriptCommands, whole.KeyCommands},
 	})
 }
