@@ -237,6 +237,7 @@ var objects = []object{
 	datum("durable-topic", listenDurable, heardOnce).setBy(subscribed).judgedByPeer(),
 	datum("barrier", arrive, met),
 	datum("double-barrier", enterAndLeave, parted),
+	datum("bloom", addOrLook, allFound).setBy(makeFilter).keptAs(filterKeys),
 	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
 	}),

@@ -8,6 +8,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.redisson.api.RBloomFilter;
 import org.redisson.api.RBucket;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
@@ -87,6 +88,7 @@ final class Peer {
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
+            case "bloomfilter" -> Blooms.run(r, bloomFilter(r));
             case "bucket" -> Buckets.run(r, bucket(r));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
@@ -128,6 +130,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RBucket<Object> bucket(Request r) {
         return object(r, RBucket.class, name -> redisson.getBucket(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RBloomFilter<Object> bloomFilter(Request r) {
+        return object(r, RBloomFilter.class, name -> redisson.getBloomFilter(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
