@@ -40,7 +40,7 @@ var tested = map[string][]string{
 	"writethrough.New":           {"write-through", "write-behind"},
 	"multimap.NewList":           {"list-multimap"},
 	"multimap.NewSet":            {"set-multimap", "entry-lock"},
-	"bloom.New":                 {"bloom"},
+	"bloom.New":                  {"bloom"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

@@ -75,6 +75,11 @@ var seeds = []seed{
 		object: "latch", nemesis: "lost-replies", says: "left, expected",
 	},
 	{
+		name: "a filter lacks the last bit of a value",
+		old:  "for i = 4, #ARGV do\n\twords[n + 1], words[n + 2], words[n + 3], words[n + 4]", new: "for i = 4, #ARGV - 1 do\n\twords[n + 1], words[n + 2], words[n + 3], words[n + 4]",
+		object: "bloom", nemesis: "cut", says: "is not found",
+	},
+	{
 		name: "a message does not wait for its group",
 		old:  "if redis.call('hsetnx', head, group, id) == 1 or", new: "if true or",
 		object: "jobs", nemesis: "cut", says: "two or more trust",
