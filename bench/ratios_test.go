@@ -137,6 +137,7 @@ func headings() []heading {
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},
+		{"Bloom filters", bloomRows},
 		{"Queues", slices.Concat(queueRows, manyNameRows, delayedRows, mixedRows())},
 		{"Reliable queues", reliableRows},
 		{"Latches and barriers", latchRows},
