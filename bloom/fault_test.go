@@ -316,3 +316,19 @@ func TestCheckOfAFilter(t *testing.T) {
 		require.ErrorIs(t, New[string](engineOn(t, raw), "").Check(t.Context()), ErrInvalidArgument)
 	})
 }
+
+// TestAServerThatForgets has no filter, and Init makes an empty one; handles go on.
+func TestAServerThatForgets(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	f := made(t, engineOn(t, server.Client(t)), "f")
+	require.NoError(t, f.Add(t.Context(), "a"))
+	server.Kill()
+	server.Restart()
+	redistest.Eventually(t, func() bool { return errors.Is(f.Add(t.Context(), "b"), ErrNotSet) }, soon, 10*time.Millisecond)
+	require.ErrorIs(t, last(f.HasEach(t.Context(), "a")), ErrNotSet)
+	is(t, true)(f.Init(t.Context(), 1000, 0.01))
+	is(t, []bool{false, false})(f.HasEach(t.Context(), "a", "b"))
+	require.NoError(t, f.Add(t.Context(), "b"))
+	is(t, true)(f.Has(t.Context(), "b"))
+}

