@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/bucket"
+	"github.com/rueidisson/rueidisson/bloom"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/fence"
@@ -576,6 +577,12 @@ var checkedKinds = map[string]checked{
 		use: func(u *user, c *rueidisson.Client, name string) {
 			d := counter.NewDistinct[int](c, name)
 			u.do(d.Add(u.ctx, 1, 2), last(d.Count(u.ctx)), d.Merge(u.ctx, name), last(d.Delete(u.ctx)))
+	"bloom filter": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bloom.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			f := bloom.New[int](c, name)
+			u.do(last(f.Init(u.ctx, 100, 0.01)), f.Add(u.ctx, 1), last(f.AddNew(u.ctx, 1, 2)), last(f.Has(u.ctx, 1)), last(f.HasEach(u.ctx, 1, 2)))
+			u.do(last(f.Count(u.ctx)), last(f.Shape(u.ctx)), last(f.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},

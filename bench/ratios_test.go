@@ -139,6 +139,7 @@ func headings() []heading {
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},
 		{"Counters", counterRows},
+		{"Bloom filters", bloomRows},
 		{"Queues", slices.Concat(queueRows, manyNameRows, delayedRows, mixedRows())},
 		{"Reliable queues", reliableRows},
 		{"Latches and barriers", latchRows},

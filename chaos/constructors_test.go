@@ -48,6 +48,7 @@ var tested = map[string][]string{
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},
+	"bloom.New":                  {"bloom"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

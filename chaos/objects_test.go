@@ -246,6 +246,7 @@ var objects = []object{
 	datum("float", addOne(floatAdd), addedOnce(readFloat)),
 	datum("ids", takeIDs, idsOnce).setBy(beginIDs).keptAs(generatorKeys),
 	datum("distinct", addValue, distinct),
+	datum("bloom", addOrLook, allFound).setBy(makeFilter).keptAs(filterKeys),
 	datum("redisson-limiter", limitRedisson, limited).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.RedissonRateLimiter(name).SetRate(ctx, redissonlimiter.Rate{Permits: burst, Interval: burst * time.Second / rate})
 	}),

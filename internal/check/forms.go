@@ -20,8 +20,9 @@ var optional = map[string]bool{
 	"script load": true,
 }
 
-// newer are commands that not every promised server has: objects that need them return errors.ErrUnsupported by themselves.
-var newer = map[string]bool{"hpersist": true, "hpexpire": true, "hpexpireat": true, "hpexpiretime": true, "hpttl": true}
+// newer are commands that not every promised server has: objects that need them return errors.ErrUnsupported by themselves, or
+// do without, as Bloom filters on an embedded server.
+var newer = map[string]bool{"bitfield": true, "bitfield_ro": true, "hpersist": true, "hpexpire": true, "hpexpireat": true, "hpexpiretime": true, "hpttl": true}
 
 var containers = map[string]bool{
 	"xgroup": true, "xinfo": true, "pubsub": true, "cluster": true, "client": true, "script": true, "memory": true,
@@ -41,7 +42,7 @@ var forms = map[string][]any{
 
 // keyless are the commands without a key, with what they take.
 var keyless = map[string][]any{
-	"time": {}, "wait": {"0", "0"}, "scan": {"0"}, "info": {}, "client info": {}, "client tracking": {"on"}, "client caching": {"yes"}, "client id": {}, "client unblock": {"0"},
+	"time": {}, "multi": {}, "exec": {}, "wait": {"0", "0"}, "scan": {"0"}, "info": {}, "client info": {}, "client tracking": {"on"}, "client caching": {"yes"}, "client id": {}, "client unblock": {"0"},
 	"pubsub channels": {}, "pubsub numpat": {}, "pubsub numsub": {"0"}, "pubsub shardnumsub": {"0"}, "pubsub shardchannels": {}, "script load": {"0"},
 }
 
@@ -50,7 +51,8 @@ func kindOf(name string) string {
 	switch name {
 	case "sadd", "scard", "sismember", "smembers", "srem", "sscan", "smove", "spop", "srandmember", "smismember":
 		return Set
-	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat":
+	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat",
+		"bitcount", "bitfield", "bitfield_ro", "getbit", "setbit":
 		return String
 	case "lindex", "linsert", "llen", "lpop", "lpos", "lpush", "lpushx", "lrange", "lrem", "lset", "ltrim", "rpop", "rpush", "rpushx",
 		"lmove", "blmove", "lmpop", "blmpop", "blpop", "brpop":

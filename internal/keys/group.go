@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/minio/highwayhash"
 )
@@ -34,9 +35,15 @@ func Hash(value string) (swapped [highwayhash.Size128]byte) {
 	return swapped
 }
 
-// sum128 returns the hash of a value, each half of it little-endian.
+// HashWords returns the two words of that hash.
+func HashWords(value string) (h0, h1 uint64) {
+	sum := sum128(value)
+	return binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:])
+}
+
+// sum128 returns the hash of a value, each half of it little-endian. It does not copy the value.
 func sum128(value string) [highwayhash.Size128]byte {
-	return highwayhash.Sum128([]byte(value), groupKey)
+	return highwayhash.Sum128(unsafe.Slice(unsafe.StringData(value), len(value)), groupKey)
 }
 
 // GroupValues returns one text for some fields of a group, in the slot of the group. It is no

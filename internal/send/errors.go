@@ -118,6 +118,12 @@ func Permanent(err error) bool {
 	return ours(err) || errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE")
 }
 
+// OutOfMemory reports whether the server refused a request because it has no memory.
+func OutOfMemory(err error) bool {
+	var reply *rueidis.RedisError
+	return errors.As(err, &reply) && strings.HasPrefix(strings.TrimPrefix(reply.Error(), discarded), "OOM ")
+}
+
 // UnknownCommand reports whether the server said that it has no such command, to
 // a client or to a script.
 func UnknownCommand(err error) bool {

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.redisson.api.RAtomicDouble;
 import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBinaryStream;
+import org.redisson.api.RBloomFilter;
 import org.redisson.api.RBucket;
 import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
@@ -93,6 +94,7 @@ final class Peer {
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
+            case "bloomfilter" -> Blooms.run(r, bloomFilter(r));
             case "bucket" -> Buckets.run(r, bucket(r));
             case "atomiclong" -> Counters.run(r, object(r, RAtomicLong.class, redisson::getAtomicLong));
             case "atomicdouble" -> Counters.run(r, object(r, RAtomicDouble.class, redisson::getAtomicDouble));
@@ -145,6 +147,8 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RHyperLogLog<Object> hyperLogLog(Request r) {
         return object(r, RHyperLogLog.class, name -> redisson.getHyperLogLog(name, codec(r)));
+    private RBloomFilter<Object> bloomFilter(Request r) {
+        return object(r, RBloomFilter.class, name -> redisson.getBloomFilter(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
