@@ -326,8 +326,11 @@ func handled(ctx context.Context, c *rueidisson.Client, name string, events []ev
 			}
 			break
 		}
-		m, err := q.Receive(ctx)
-		if err == nil {
+		m, err := q.Poll(ctx) // and no Receive: a process may acknowledge the last one now, after an Ack that it took for lost
+		switch {
+		case errors.Is(err, reliable.ErrEmpty) && sleep(ctx, 10*time.Millisecond):
+			continue
+		case err == nil:
 			err = m.Ack(ctx)
 		}
 		if err != nil {

@@ -53,20 +53,14 @@ func readOrWriteBy(ctx context.Context, w *worker, n *nearcache.Cache[string, in
 	})
 }
 
-// notStale checks that no read is older than the last write that was acknowledged before it may be stale. With ordered it also checks that
-// no goroutine reads backwards: an announced near cache keeps what two reads return in the order of their answers, and may have an older
-// value for a while.
-func notStale(ordered bool) func(context.Context, *rueidisson.Client, string, []event) ([]string, int) {
-	return func(_ context.Context, _ *rueidisson.Client, name string, events []event) (found []string, chances int) {
-		for k := 1; k <= processes; k++ {
-			stale, backwards, n := staleReads(operations(events, name, fmt.Sprint("put ", k)), operations(events, name, fmt.Sprint("get ", k)), silence+silence/10)
-			found, chances = append(found, stale...), chances+n
-			if ordered {
-				found = append(found, backwards...)
-			}
-		}
-		return found, chances
+// notStale checks that no read is older than the last write that was acknowledged before it may be stale, and that no goroutine reads
+// backwards.
+func notStale(_ context.Context, _ *rueidisson.Client, name string, events []event) (found []string, chances int) {
+	for k := 1; k <= processes; k++ {
+		stale, backwards, n := staleReads(operations(events, name, fmt.Sprint("put ", k)), operations(events, name, fmt.Sprint("get ", k)), silence+silence/10)
+		found, chances = append(append(found, stale...), backwards...), chances+n
 	}
+	return found, chances
 }
 
 // staleReads judges the reads of an entry whose values grow: none is older than a write that was acknowledged so long before the read

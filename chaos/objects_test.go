@@ -210,8 +210,8 @@ var objects = []object{
 	datum("sizes", takeSome, taken).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		return c.Semaphore(name).SetPermits(ctx, permits)
 	}),
-	datum("near", readOrWrite(near), notStale(true)),
-	datum("near-announced", readOrWrite(announced), notStale(false)),
+	datum("near", readOrWrite(near), notStale),
+	datum("near-announced", readOrWrite(announced), notStale),
 	{name: "entry-lock", limit: 1, leased: true, acquire: func(ctx context.Context, c *rueidisson.Client, t terms) (held, error) {
 		name := t.name()
 		h, err := entryLock(c, name).Lock(ctx, t.options()...)

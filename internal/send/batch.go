@@ -21,6 +21,8 @@ const (
 	// mostTogether bounds the calls of a batch. rueidis sends 2,000 or more by a connection
 	// of their own.
 	mostTogether = 256
+	// mostSteps bounds the commands of a transaction in a batch.
+	mostSteps = 6
 	// mostOfOne bounds the bytes of a call in a batch, since those behind it wait for it.
 	mostOfOne = 16 << 10
 )
@@ -126,9 +128,29 @@ func (t *nodeTable) find(node string) *batcher {
 	return nil
 }
 
+// call is what a pipeline has for one operation: a command, or those of a transaction.
+type call struct {
+	cmd rueidis.Completed
+	tx  *transaction // nil: it is one command
+}
+
+// transaction is a transaction as a pipeline has it.
+type transaction struct {
+	*scripts.Transaction
+	cmds []rueidis.Completed
+}
+
+// slot returns the slot of its keys.
+func (c *call) slot() uint16 {
+	if c.tx != nil {
+		return c.tx.cmds[1].Slot()
+	}
+	return c.cmd.Slot()
+}
+
 // member is one call of a batch. It may be used again once it was answered.
 type member struct {
-	cmd    rueidis.Completed
+	call
 	answer rueidis.RedisResult // the batch's until done
 	done   chan struct{}       // with one place: a batch does not wait for who has gone
 }
@@ -137,9 +159,9 @@ var members = sync.Pool{New: func() any { return &member{done: make(chan struct{
 
 // inBatch returns op as a batch sends it; a script goes by its hash. It is false if op is sent alone.
 // The types stand one by one, as in exec.
-func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, fresh bool) (cmd rueidis.Completed, ok bool) {
+func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, fresh bool) (it call, ok bool) {
 	if t.bytes > mostOfOne || t.by != nil || t.closed {
-		return cmd, false
+		return it, false
 	}
 	if s, is := op.(noMigrationRetry); is {
 		op = s.Operation
@@ -147,16 +169,20 @@ func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, f
 	switch op := op.(type) {
 	case *scripts.Script:
 		if op.LosesNothing() {
-			return op.Build(c, keys, args, fresh), true
+			return call{cmd: op.Build(c, keys, args, fresh)}, true
 		}
 	case *scripts.Command:
 		if op.LosesNothing() {
-			return op.Build(c, keys, args, fresh), true
+			return call{cmd: op.Build(c, keys, args, fresh)}, true
+		}
+	case *scripts.Transaction:
+		if cmds := op.Build(c, fresh); op.LosesNothing() && len(cmds) <= mostSteps {
+			return call{tx: &transaction{op, cmds}}, true
 		}
 	case Identified:
-		return op.Script.Build(c, keys, args, fresh), true
+		return call{cmd: op.Script.Build(c, keys, args, fresh)}, true
 	}
-	return cmd, false
+	return it, false
 }
 
 // Crowded reports whether calls go together at the moment. Then a caller that may leave needs no
@@ -169,15 +195,15 @@ func (s *Sender) Crowded() bool {
 // batch whose answers were lost, the calls that are sent again share such a connection.
 func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, fresh bool, l *Leaving) (rueidis.RedisResult, error) {
 	if l != nil || s.crowded() {
-		if cmd, ok := inBatch(s.Redis, op, t, keys, args, fresh); ok {
-			b := s.batches.to(cmd.Slot() & lastSlot)
+		if it, ok := inBatch(s.Redis, op, t, keys, args, fresh); ok {
+			b := s.batches.to(it.slot() & lastSlot)
 			if b == nil { // its node is not known yet
 				s.Topo.refresh()
 			} else {
 				if fresh {
 					b = b.fresh
 				}
-				res, err := b.together(cmd, l)
+				res, err := b.together(it, l)
 				if errors.Is(res.NonRedisError(), rueidis.ErrClosing) {
 					t.closed = true
 				}
@@ -219,11 +245,11 @@ func (s *Sender) goesAlone(res rueidis.RedisResult) bool {
 	return moved || asks || reply.IsNoScript()
 }
 
-// together sends cmd in a batch and returns its answer.
-func (b *batcher) together(cmd rueidis.Completed, l *Leaving) (rueidis.RedisResult, error) {
+// together sends a call in a batch and returns its answer.
+func (b *batcher) together(it call, l *Leaving) (rueidis.RedisResult, error) {
 	b.s.batches.under.Add(1)
 	m := members.Get().(*member)
-	m.cmd = cmd
+	m.call = it
 	b.join(m, l != nil)
 	if l == nil {
 		<-m.done
@@ -231,7 +257,7 @@ func (b *batcher) together(cmd rueidis.Completed, l *Leaving) (rueidis.RedisResu
 		return rueidis.RedisResult{}, errLeft // m is left to its batch
 	}
 	res := m.answer
-	m.cmd, m.answer = rueidis.Completed{}, rueidis.RedisResult{}
+	m.call, m.answer = call{}, rueidis.RedisResult{}
 	members.Put(m)
 	return res, nil
 }
@@ -261,21 +287,32 @@ func (b *batcher) flush() {
 		defer b.flush()
 	}
 	defer b.done(batch)
-	n, ctx := len(batch), b.s.Bounded(context.Background())
-	if n == 1 {
+	ctx := b.s.Bounded(context.Background())
+	if len(batch) == 1 && batch[0].tx == nil {
 		batch[0].end(b, c.Do(ctx, batch[0].cmd))
 		return
 	}
-	cmds := make(rueidis.Commands, n)
-	for i, m := range batch {
-		cmds[i] = m.cmd
+	cmds := make(rueidis.Commands, 0, len(batch))
+	for _, m := range batch {
+		if m.tx != nil {
+			cmds = append(cmds, m.tx.cmds...)
+		} else {
+			cmds = append(cmds, m.cmd)
+		}
 	}
 	results := c.DoMulti(ctx, cmds...)
-	for i, m := range batch {
-		if i == len(results) { // of a client that is not rueidis' own
-			results = append(results, rueidis.NewErrorResult(errNoResult))
+	for len(results) < len(cmds) { // of a client that is not rueidis' own
+		results = append(results, rueidis.NewErrorResult(errNoResult))
+	}
+	for _, m := range batch {
+		if m.tx == nil {
+			m.end(b, results[0])
+			results = results[1:]
+		} else {
+			n := len(m.tx.cmds)
+			m.end(b, m.tx.Fold(results[:n]))
+			results = results[n:]
 		}
-		m.end(b, results[i])
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // isDial reports an error from before anything was sent.
@@ -34,6 +35,9 @@ var passing = []string{
 // came to a key that is not there, after what it had written.
 const nonLocal = "attempted to access a non local key"
 
+// discarded is what the server says before the reason for which it runs nothing of a transaction.
+const discarded = "EXECABORT Transaction discarded because of: "
+
 // class is what an error says about the request that met it.
 type class int
 
@@ -53,6 +57,9 @@ func classify(err error) class {
 	if errors.As(err, &reply) {
 		return classifyReply(reply.Error())
 	}
+	if errors.As(err, new(*scripts.ApartError)) {
+		return final
+	}
 	if isDial(err) || errors.Is(err, errUnmet) || errors.Is(err, errNoTurn) {
 		return refused
 	}
@@ -63,6 +70,7 @@ func classifyReply(text string) class {
 	if strings.Contains(text, nonLocal) {
 		return lost
 	}
+	text = strings.TrimPrefix(text, discarded)
 	for _, prefix := range passing {
 		if strings.HasPrefix(text, prefix) {
 			return refused

@@ -151,6 +151,8 @@ func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []stri
 		return op.Exec(ctx, c, keys, args)
 	case *scripts.Command:
 		return op.Exec(ctx, c, keys, args)
+	case *scripts.Transaction:
+		return op.Exec(ctx, c, nil, nil)
 	}
 	return op.Exec(ctx, c, slices.Clone(keys), slices.Clone(args))
 }
@@ -230,6 +232,8 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 		err = Unanswered(ctx, err)
 	}
 	switch {
+	case errors.As(err, new(*scripts.ApartError)):
+		err = fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err)
 	case unknown && reads:
 		err = fmt.Errorf("the reply was lost: %w", err)
 	case unknown:

@@ -80,12 +80,15 @@ func (c *consumer) step(settles []*settle, woken bool) error {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
 	}
-	for {
+	for again := true; ; {
 		f := c.flight(woken)
 		if f == nil {
 			return nil
 		}
-		if err := c.fly(f); err != nil || len(c.carry) == 0 {
+		switch err := c.fly(f); {
+		case again && errors.Is(err, send.ErrOvertaken): // the next has a fresh lane
+			again = false
+		case err != nil || len(c.carry) == 0:
 			return err
 		}
 	}
@@ -214,18 +217,22 @@ func (c *consumer) each(f *flight, do func(s *settle)) {
 	}
 }
 
+// unheard has what f says said again, also if nobody uses the queue any more: its answer says nothing of that.
+func (c *consumer) unheard(f *flight, unsure bool, err error) error {
+	c.later(f, unsure)
+	c.trouble(err)
+	return err
+}
+
 // land takes the answer to f.
 func (c *consumer) land(f *flight, got send.Answer) error {
 	all, err := got.ToArray()
 	if err == nil && len(all) == 1 { // a later request is known, of another with this client id
 		c.h.e.Void(f.Request, c.of.key)
-		c.later(f, false)
-		c.arm(50 * time.Millisecond)
-		return send.ErrOvertaken
+		return c.unheard(f, false, send.ErrOvertaken)
 	}
 	if err != nil || len(all) < 5 {
-		c.later(f, true)
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errAnswer)
+		return c.unheard(f, true, fmt.Errorf("%w: %w", ErrOutcomeUnknown, errAnswer))
 	}
 	wait, err := all[0].AsInt64()
 	settled, bad := all[1].ToString()
@@ -233,8 +240,7 @@ func (c *consumer) land(f *flight, got send.Answer) error {
 	took, worst := all[3].ToString()
 	terms, evil := all[4].ToString()
 	if err = errors.Join(err, bad, worse, worst, evil); err != nil || len(settled) != f.settles() {
-		c.later(f, true)
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(errAnswer, err))
+		return c.unheard(f, true, fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(errAnswer, err)))
 	}
 	now, i := time.Now(), 0
 	c.each(f, func(s *settle) {

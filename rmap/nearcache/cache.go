@@ -154,7 +154,8 @@ func (n *Cache[K, V]) unusable(ctx context.Context) error {
 }
 
 // place is where an entry would be kept that is read now.
-type place struct {
+type place[K comparable, V any] struct {
+	in    *copies[K, V] // nil: nowhere
 	field string
 	from  *origin
 	gen   uint64
@@ -167,8 +168,9 @@ type place struct {
 // origins are hashes whose next change is not told.
 type origins map[*origin]bool
 
-// place has the next change told, if it can, and notes where it cannot: several keys that are read together ask once.
-func (n *Cache[K, V]) place(ctx context.Context, k K, unready *origins) (p place) {
+// place has the next change told, if it can, and notes where it cannot: several keys that are read together ask once. Each
+// place is left.
+func (n *Cache[K, V]) place(ctx context.Context, k K, unready *origins) (p place[K, V]) {
 	c := n.copies()
 	if c == nil {
 		return p
@@ -179,7 +181,7 @@ func (n *Cache[K, V]) place(ctx context.Context, k K, unready *origins) (p place
 	if err != nil {
 		return p // which the map will say
 	}
-	p = place{field: field, from: c.from[i], lane: c.lanes.of(keys.Hash(field))}
+	p = place[K, V]{in: c, field: field, from: c.from[i], lane: c.lanes.of(keys.Hash(field))}
 	p.drop = p.lane.Load()
 	if unready == nil || !(*unready)[p.from] {
 		p.gen, p.ok = p.from.ready(ctx, n.b.Hub.Engine)
@@ -190,48 +192,62 @@ func (n *Cache[K, V]) place(ctx context.Context, k K, unready *origins) (p place
 		}
 		(*unready)[p.from] = true
 	}
+	c.reads.begin(k)
 	p.born = p.from.now()
 	return p
 }
 
+// leave ends the read of k.
+func (p place[K, V]) leave(k K) {
+	if p.in != nil {
+		p.in.reads.end(k)
+	}
+}
+
 // keep keeps what was read for a place.
-func (n *Cache[K, V]) keep(ctx context.Context, k K, v V, p place) {
-	c := n.kept.Load()
-	if c == nil || !p.ok {
+func (n *Cache[K, V]) keep(ctx context.Context, k K, v V, p place[K, V]) {
+	if p.in == nil {
 		return
 	}
 	it := n.copied(v, p, n.cfg.age)
-	if n.cfg.bytes > 0 {
-		if it.size, p.ok = n.sizeOf(p.field, v); !p.ok {
-			return
-		}
+	p.in.returned(k, it, p.born, p.ok && n.weighs(it, p) && n.lasts(ctx, k, it, p))
+}
+
+// weighs notes what a copy counts where they are bounded by bytes. It is false for one that cannot be kept.
+func (n *Cache[K, V]) weighs(it *copied[V], p place[K, V]) (is bool) {
+	if n.cfg.bytes == 0 {
+		return true
 	}
-	if n.b.Left != nil {
-		now := p.from.now()
-		switch left, err := n.b.Left(ctx, k); {
-		case err != nil || left == 0:
-			return
-		case left > 0:
-			it.ends = min(it.ends, now+int64(left))
-		}
+	it.size, is = n.sizeOf(p.field, it.v)
+	return is
+}
+
+// lasts has a copy end with its entry. It is false for one whose end is not known.
+func (n *Cache[K, V]) lasts(ctx context.Context, k K, it *copied[V], p place[K, V]) bool {
+	if n.b.Left == nil {
+		return true
 	}
-	c.keep(k, it)
+	now := p.from.now()
+	left, err := n.b.Left(ctx, k)
+	if left > 0 {
+		it.ends = min(it.ends, now+int64(left))
+	}
+	return err == nil && left != 0
 }
 
 // keepNone keeps that there is no entry, where that is wanted.
-func (n *Cache[K, V]) keepNone(k K, p place) {
-	c := n.kept.Load()
-	if c == nil || !p.ok || n.cfg.misses == 0 {
+func (n *Cache[K, V]) keepNone(k K, p place[K, V]) {
+	if p.in == nil {
 		return
 	}
 	var none V
 	it := n.copied(none, p, min(n.cfg.misses, n.cfg.age))
 	it.none, it.size = true, uint32(besideEntry+len(p.field))
-	c.keep(k, it)
+	p.in.returned(k, it, p.born, p.ok && n.cfg.misses > 0)
 }
 
 // copied returns what was read for a place, for so long at most.
-func (n *Cache[K, V]) copied(v V, p place, age time.Duration) *copied[V] {
+func (n *Cache[K, V]) copied(v V, p place[K, V], age time.Duration) *copied[V] {
 	it := &copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
 	it.ends = min(p.born+int64(age), p.from.ends.Load())
 	return it
@@ -279,6 +295,7 @@ func (n *Cache[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error)
 		return it.v, !it.none, nil
 	}
 	p := n.place(ctx, k, nil)
+	defer p.leave(k)
 	switch v, there, err = n.m.Get(ctx, k); {
 	case err != nil:
 	case there:
@@ -300,7 +317,12 @@ func (n *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	}
 	found := make(map[K]V, len(ks))
 	var missing []K
-	var places []place
+	var places []place[K, V]
+	defer func() {
+		for i, p := range places {
+			p.leave(missing[i])
+		}
+	}()
 	var unready origins
 	c := n.kept.Load()
 	for _, k := range ks {

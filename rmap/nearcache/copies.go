@@ -20,6 +20,7 @@ import (
 // and one that knows another one than there is does not count.
 type copies[K comparable, V any] struct {
 	store *otter.Cache[K, *copied[V]]
+	reads *reads[K, V] // nil: the server tells of a change before it answers a read with it
 	from  []*origin
 	*lanes
 	tally
@@ -54,7 +55,11 @@ func newCopies[K comparable, V any](e *locking.Engine, cfg config, lanes *lanes,
 		kept.MaximumWeight = uint64(cfg.bytes)
 		kept.Weigher = func(_ K, it *copied[V]) uint32 { return it.size }
 	}
-	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(kept)}
+	c := &copies[K, V]{from: from, lanes: lanes, store: otter.Must(kept)}
+	if cfg.announced {
+		c.reads = &reads[K, V]{all: make(map[K]*reading[V])}
+	}
+	return c
 }
 
 // besideEntry estimates the bytes that a copy takes in addition to its key and its value.
@@ -89,9 +94,14 @@ func (c *copies[K, V]) get(k K) *copied[V] {
 	return it
 }
 
-// keep keeps what was read, unless it has changed since.
-func (c *copies[K, V]) keep(k K, it *copied[V]) {
-	if it.gen == it.from.gen.Load() && it.lane.Load() == it.drop {
+// returned takes what a read of k has returned that began then. If wanted, it is kept, unless it has changed since.
+func (c *copies[K, V]) returned(k K, it *copied[V], began int64, wanted bool) {
+	if c.reads != nil {
+		c.reads.mu.Lock()
+		defer c.reads.mu.Unlock()
+		wanted = c.reads.agrees(k, it, began) && wanted
+	}
+	if wanted && it.gen == it.from.gen.Load() && it.lane.Load() == it.drop {
 		c.store.Set(k, it)
 	}
 }

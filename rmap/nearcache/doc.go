@@ -24,8 +24,8 @@
 //
 // Reads of two processes are not of one moment: one may still answer with a copy while the other has heard of the change.
 // Values are handed out as they are kept: do not change what they point to. Announced copies outlive a connection that
-// breaks by up to [WithMaxSilence]. While the message of a write is on its way, two reads that overlap may be kept in the
-// order of their answers: then a goroutine reads an older announced value after a newer one. On a cluster a server that was cut off from the others, and not from this process, is
+// breaks by up to [WithMaxSilence]. Of one near cache no reader gets an older value after a newer one: announced reads that
+// overlap and differ are not kept. On a cluster a server that was cut off from the others, and not from this process, is
 // believed until the client learns better, up to 30 s.
 //
 // # Cost

@@ -1,0 +1,28 @@
+package send
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Transact sends a transaction as [Sender.Run] sends a command, and returns the answers to its steps. Its keys are in one slot.
+// The server refuses it as a whole: for want of memory, say, or while its keys are on both sides of a slot that moves. On a
+// batch it is one call.
+//
+// An error wraps ErrOutcomeUnknown if the write of the transaction may have been done. That is so also if the user may not
+// send MULTI, see [scripts.ApartError].
+func (s *Sender) Transact(ctx context.Context, t *scripts.Transaction) ([]rueidis.RedisMessage, error) {
+	op := Operation(t)
+	if t.OnlyReads() {
+		op = OnlyReads(t)
+	}
+	keys, args := t.Words()
+	got, err := s.Run(ctx, op, keys, args)
+	if err != nil {
+		return nil, err
+	}
+	return got.ToArray()
+}
