@@ -142,7 +142,9 @@ var cacheEffects = map[string]effect{
 		redistest.Command("EXEC"), true, "a:hour b:forever c:day over:over"),
 	"add what is there": added(func(ctx context.Context, c *Cache[string]) (any, error) { return some(c.Add(ctx, "a")) },
 		redistest.Command("EXEC"), false, "a:forever b:forever over:over"),
-	"add what has expired": added(func(ctx context.Context, c *Cache[string]) (any, error) { return some(c.Add(ctx, "over", WithTTL(day))) },
+	"add what has expired": added(func(ctx context.Context, c *Cache[string]) (any, error) {
+		return some(c.Add(ctx, "over", WithTTL(day)))
+	},
 		redistest.Command("EXEC"), true, "a:hour b:forever over:day"),
 	"add many": added(func(ctx context.Context, c *Cache[string]) (any, error) {
 		return some(c.AddMany(ctx, []string{"a", "c", "over"}, WithTTL(day)))
