@@ -43,6 +43,8 @@ var tested = map[string][]string{
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},
+	"set.New":                    {"set"},
+	"set.NewCache":               {"set-cache"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},
