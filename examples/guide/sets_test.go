@@ -10,8 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/set"
 )
 
-// follow has a user follow another one, and reports whether that is new.
-func follow(ctx context.Context, c *rueidisson.Client, user, other string) (bool, error) {
+// followed has a user follow another one, and reports whether that is new.
+func followed(ctx context.Context, c *rueidisson.Client, user, other string) (bool, error) {
 	n, err := set.New[string](c, "follows:"+user).Add(ctx, other)
 	return n == 1, err
 }
@@ -38,10 +38,10 @@ func Example_sets() {
 	defer stop()
 	ctx := context.Background()
 
-	fmt.Println(follow(ctx, c, "ann", "cleo"))
-	fmt.Println(follow(ctx, c, "ann", "dan"))
-	fmt.Println(follow(ctx, c, "bob", "cleo"))
-	fmt.Println(follow(ctx, c, "bob", "cleo"))
+	fmt.Println(followed(ctx, c, "ann", "cleo"))
+	fmt.Println(followed(ctx, c, "ann", "dan"))
+	fmt.Println(followed(ctx, c, "bob", "cleo"))
+	fmt.Println(followed(ctx, c, "bob", "cleo"))
 	fmt.Println(shared(ctx, c, "ann", "bob"))
 	fmt.Println(first(ctx, c, "m1"))
 	fmt.Println(first(ctx, c, "m1"))
