@@ -176,8 +176,8 @@ func (c *Cache[T]) AddIfLonger(ctx context.Context, v T, opts ...AddOption) (did
 	return did, c.b.Failed("add if longer to", err)
 }
 
-// AddAllIfAbsent adds members as Add does if none of them is there, but for expired ones, and reports whether it did. It is one step, however
-// many they are: the server does nothing else meanwhile, about 2 ms for 1,000. Without members it is done.
+// AddAllIfAbsent adds members as Add does if none of them is there, or all that are have expired, and reports whether it did. It is one
+// step, however many they are: the server does nothing else meanwhile, about 2 ms for 1,000. Without members it is done.
 //
 // Cost: one script call. Errors: as Add. Source: RSetCache.tryAdd.
 func (c *Cache[T]) AddAllIfAbsent(ctx context.Context, vs []T, opts ...AddOption) (did bool, err error) {

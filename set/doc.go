@@ -9,7 +9,7 @@
 //
 // # Which one
 //
-// A [Set] has members that stay: Redisson's RSet. A [Cache] has members each of which may have a time to live: RSetCache.
+// A [Set] has members that stay: Redisson's RSet. Each member of a [Cache] may have a time to live: RSetCache.
 // A key per member, a bucket with a time to live, expires at the server, to the millisecond, and without a sweeper. But it takes
 // about 60 bytes more, and nobody can count or walk the members. Take a Cache where they belong together, and a bucket where
 // each has a value.
@@ -26,8 +26,8 @@
 // done, or may be done still. Adding and removing the same members again does no harm; what they answer then is about the
 // second time. Reads are sent again, and write nothing.
 //
-// Operations leave a key of another type as it is, and return an error, but for [Set.UnionInto], [Set.InterInto] and
-// [Set.DiffInto]: they write over whatever has the name of the result.
+// Operations leave a key of another type as it is, and return an error. Only [Set.UnionInto], [Set.InterInto] and
+// [Set.DiffInto] write over whatever has the name of the result.
 //
 // # What it does not promise
 //

@@ -16,7 +16,7 @@ type end float64
 // be in its contains, and not in its size.
 const permanent = "92233720368547758"
 
-// latest is the last time that is one: what Redisson writes for a member without an end lies behind.
+// latest is the last time that is one: what Redisson writes for a member without an end is later.
 const latest = 9e15
 
 // lives reports whether a member lives at a time, ms.

@@ -36,8 +36,8 @@ var (
 	// follows.
 	ErrReconnected = core.ErrReconnected
 
-	// ErrMissed is a notice of [Cache.Expired]: members may have expired of which the loop is not
-	// told, because the connection was lost, or the loop is too slow.
+	// ErrMissed is a notice of [Cache.Expired]: members may have expired, and the loop is not told of
+	// them, because the connection was lost, or the loop is too slow.
 	ErrMissed = errors.New("members that expired may have been missed")
 
 	// ErrClosed is returned after the client was closed.

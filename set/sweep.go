@@ -148,7 +148,6 @@ func (c *Cache[T]) Expired(ctx context.Context) iter.Seq2[T, error] {
 func (c *Cache[T]) listen(ctx context.Context) (*feed.Feed[struct{}], error) {
 	e := c.b.Engine
 	f := feed.New[struct{}](ctx, e)
-	f.Ends(c.b.h.sweeps.Listen(sweepKey(c.b.Key), c.b.h.target(c.b.Key)))
 	err := f.Subscribe(ctx, struct{}{}, keys.SetExpired(c.b.Key), func(gap bool) {
 		what := "expired"
 		if gap {
@@ -162,6 +161,7 @@ func (c *Cache[T]) listen(ctx context.Context) (*feed.Feed[struct{}], error) {
 		f.Close()
 		return nil, err
 	}
+	f.Ends(c.b.h.sweeps.Listen(sweepKey(c.b.Key), c.b.h.target(c.b.Key))) // after the subscription, which hears what it sweeps
 	return f, nil
 }
 

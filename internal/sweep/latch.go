@@ -51,7 +51,7 @@ func (l *Latch) MostOff() string {
 	return strconv.FormatInt(mostOff.Milliseconds(), 10)
 }
 
-// Off is how a visit ends where the clock of this process is ahead of the server's by so many ms, or behind it, and when to come
+// Off returns the error of a visit by a process whose clock is ahead of the server's by so many ms, or behind it, and when to come
 // again: the object is left to processes whose clocks are right. It logs that once in a minute.
 func (l *Latch) Off(ms int64) (why error, wait time.Duration) {
 	by, err := time.Duration(ms)*time.Millisecond, errAhead
