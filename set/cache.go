@@ -77,7 +77,7 @@ func (c *Cache[T]) add(ctx context.Context, vs []T, opts []AddOption) (int64, er
 	if err != nil {
 		return 0, err
 	}
-	return inParts(texts, mostAdded, func(some []string) (int64, error) {
+	return inParts(distinct(texts), mostAdded, func(some []string) (int64, error) {
 		now := c.b.Engine.Wall()
 		at, ms := l.at(now)
 		pairs := make([]string, 0, 2*len(some))
@@ -100,6 +100,18 @@ func (c *Cache[T]) add(ctx context.Context, vs []T, opts []AddOption) (int64, er
 			return dead(ends, now), err
 		})
 	})
+}
+
+// distinct returns each text once.
+func distinct(texts []string) (once []string) {
+	seen := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		if !seen[text] {
+			seen[text] = true
+			once = append(once, text)
+		}
+	}
+	return once
 }
 
 // dead counts the members that do not live.

@@ -147,7 +147,7 @@ var cacheEffects = map[string]effect{
 	},
 		redistest.Command("EXEC"), true, "a:hour b:forever over:day"),
 	"add many": added(func(ctx context.Context, c *Cache[string]) (any, error) {
-		return some(c.AddMany(ctx, []string{"a", "c", "over"}, WithTTL(day)))
+		return some(c.AddMany(ctx, []string{"a", "c", "over", "c"}, WithTTL(day)))
 	}, redistest.Command("EXEC"), int64(2), "a:day b:forever c:day over:day"),
 	"add if absent": added(func(ctx context.Context, c *Cache[string]) (any, error) { return some(c.AddIfAbsent(ctx, "over")) },
 		script(cacheAddIfScript), true, "a:hour b:forever over:forever"),
