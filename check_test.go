@@ -35,6 +35,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/readthrough"
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -504,6 +505,37 @@ var checkedKinds = map[string]checked{
 			values := map[string]int{name: 1}
 			u.do(m.Set(u.ctx, values), m.Set(u.ctx, values, bucket.WithTTL(time.Minute)), last(m.Get(u.ctx, name)))
 			u.do(last(m.SetAllIfAbsent(u.ctx, values)), last(m.SetAllIfAbsent(u.ctx, values, bucket.WithTTL(time.Minute))))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"set": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return set.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := set.New[int](c, name)
+			u.do(last(s.Add(u.ctx, 1, 2, 3)), last(s.AddAllIfAbsent(u.ctx, 4)), last(s.Has(u.ctx, 1)), last(s.Len(u.ctx)), last(s.Random(u.ctx, 2)))
+			u.do(last(s.Move(u.ctx, name, 1)), last(s.UnionInto(u.ctx, name)), last(s.InterInto(u.ctx, name)), last(s.Retain(u.ctx, 1, 2)))
+			for _, err := range s.Union(u.ctx) {
+				u.do(err)
+			}
+			u.do(last(s.Remove(u.ctx, 2)), last(s.Pop(u.ctx, 1)), last(s.DiffInto(u.ctx, name, name)), last(s.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"set cache": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return set.NewCache[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := set.NewCache[int](c, name)
+			u.do(last(s.Add(u.ctx, 1)), last(s.AddMany(u.ctx, []int{2, 3}, set.WithTTL(time.Hour))), last(s.AddIfAbsent(u.ctx, 4)), last(s.Has(u.ctx, 1)))
+			u.do(last(s.AddAllIfAbsent(u.ctx, []int{5})), last(s.Remaining(u.ctx, 2)), last(s.Len(u.ctx)), last(s.Random(u.ctx, 2)), last(s.Retain(u.ctx, 1)))
+			ctx, stop := context.WithCancel(u.ctx)
+			gone := s.Expired(ctx)
+			u.do(last(s.Add(u.ctx, 6, set.WithTTL(time.Millisecond))))
+			for _, err := range gone {
+				u.do(err)
+				break
+			}
+			stop()
+			u.do(last(s.Remove(u.ctx, 1)), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},

@@ -53,6 +53,8 @@
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
 //   - [bloom.New]: a Bloom filter: was it perhaps seen before?
+//   - [set.New]: members, with unions, intersections and differences
+//   - [set.NewCache]: members with times to live
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -123,6 +125,8 @@
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
 // [bloom.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bloom#New
+// [set.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#New
+// [set.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#NewCache
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

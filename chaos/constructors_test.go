@@ -49,6 +49,8 @@ var tested = map[string][]string{
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},
 	"bloom.New":                  {"bloom"},
+	"set.New":                    {"set"},
+	"set.NewCache":               {"set-cache"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

@@ -209,51 +209,6 @@ func TestEventsEnd(t *testing.T) {
 	}
 }
 
-func TestAReaderWhoIsTooSlowIsToldOfAGap(t *testing.T) {
-	t.Parallel()
-	f := &feed{news: make(chan struct{}, 1)}
-	for i := range mostEvents + 100 {
-		f.add(heard{kind: mapcache.Created, payload: fmt.Sprint(i)})
-	}
-	for i := range mostEvents {
-		h, some, _ := f.take()
-		require.True(t, some)
-		require.Equal(t, heard{kind: mapcache.Created, payload: fmt.Sprint(i)}, h)
-	}
-	h, some, _ := f.take()
-	require.True(t, some)
-	assert.Equal(t, Gap, EventKind(h.kind))
-	_, some, _ = f.take()
-	assert.False(t, some)
-	f.add(heard{kind: mapcache.Created, payload: "later"})
-	h, _, _ = f.take()
-	assert.Equal(t, "later", h.payload)
-	f.add(heard{kind: mapcache.Kind(Gap)})
-	f.add(heard{kind: mapcache.Kind(Gap)})
-	f.add(heard{kind: mapcache.Removed})
-	h, _, _ = f.take()
-	assert.Equal(t, Gap, EventKind(h.kind))
-	h, _, _ = f.take()
-	assert.Equal(t, mapcache.Removed, h.kind, "two connections that were lost are one gap")
-}
-
-// TestALoopThatStandsStillIsToldOfAllLossesOnce: what it has not read of stays small.
-func TestALoopThatStandsStillIsToldOfAllLossesOnce(t *testing.T) {
-	t.Parallel()
-	f := &feed{news: make(chan struct{}, 1)}
-	kind := mapcache.Kind(Created)
-	for range 1000 {
-		f.lost(kind)
-		f.back(kind)
-	}
-	require.Equal(t, []heard{{notice: core.ErrDisconnected}, {notice: core.ErrReconnected}, {kind: mapcache.Kind(Gap)}}, f.queue)
-	first, some, _ := f.take()
-	require.True(t, some)
-	require.Equal(t, core.ErrDisconnected, first.notice)
-	f.lost(kind) // while the loop has read of the loss, and not of the return
-	require.Equal(t, []heard{{notice: core.ErrReconnected}, {kind: mapcache.Kind(Gap)}, {notice: core.ErrDisconnected}}, f.queue)
-}
-
 func TestALostConnectionIsAGap(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

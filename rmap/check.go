@@ -96,7 +96,7 @@ func (m *TTLMap[K, V]) Check(ctx context.Context) error {
 func (m *Cache[K, V]) Check(ctx context.Context) error {
 	o := m.m.checked([]string{check.Hash, check.ZSet, check.ZSet, check.ZSet, check.Hash}, mapcache.Commands)
 	if m.m.Bad == nil {
-		o.Keys = append(o.Keys, check.Key{Name: keys.MapLatch(m.m.Key), Type: check.String}, check.Each(check.String, keys.MapLease(m.m.Key)))
+		o.Keys = append(o.Keys, check.Key{Name: keys.SweepLatch(m.m.Key), Type: check.String}, check.Each(check.String, keys.MapLease(m.m.Key)))
 		for kind := mapcache.Created; kind <= mapcache.Expired; kind++ {
 			o.Channels = append(o.Channels, m.m.Hub.Engine.Channel(kind.Channel(m.m.Key)))
 		}

@@ -2,15 +2,12 @@ package rmap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/feed"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -47,9 +44,6 @@ type Event[K comparable, V any] struct {
 	Old   V         // of an Updated
 }
 
-// mostEvents is how many events wait for a slow reader before some are missed.
-const mostEvents = 10_000
-
 // Events yields what happens to the entries of the cache: events of the given kinds, or of all
 // kinds, by all writers, Go or Java. The subscription exists when Events returns. It ends with
 // ctx, or when the loop over the events is left. There is one loop over them.
@@ -75,16 +69,18 @@ const mostEvents = 10_000
 // the cache is deleted. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's.
 // Source: RMapCache.addListener.
 func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[Event[K, V], error] {
-	f := &feed{news: make(chan struct{}, 1)}
 	err := m.m.Usable(ctx)
+	var f *events
 	if err == nil {
-		err = f.open(ctx, m.c, kinds)
+		f, err = listen(ctx, m.c, kinds)
 	}
 	return func(yield func(Event[K, V], error) bool) {
-		defer f.close()
+		if f != nil {
+			defer f.Close()
+		}
 		for err == nil {
 			var got heard
-			if got, err = f.next(ctx, m.m.Hub.Engine); err == errLeft {
+			if got, err = f.Next(ctx); err == feed.ErrLeft {
 				return
 			} else if err != nil {
 				break
@@ -100,16 +96,17 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 
 // event returns what was heard, decoded.
 func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
-	if h.notice != nil {
-		return ev, h.notice
+	if h.Notice != nil {
+		return ev, h.Notice
 	}
-	ev.Kind = EventKind(h.kind)
-	if ev.Kind == Gap {
+	if h.Gap {
+		ev.Kind = Gap
 		return ev, nil
 	}
-	raw, err := mapcache.ParseEvent(h.kind, h.payload)
+	ev.Kind = EventKind(h.Kind)
+	raw, err := mapcache.ParseEvent(h.Kind, h.Payload)
 	if err != nil {
-		return ev, m.m.Codecs.Undecoded("", h.payload, err)
+		return ev, m.m.Codecs.Undecoded("", h.Payload, err)
 	}
 	if ev.Key, err = m.m.Codecs.DecodeKey(raw.Key); err == nil {
 		ev.Value, _, err = m.m.Decode(raw.Key, mapstore.Value{Text: raw.New, There: true})
@@ -120,179 +117,43 @@ func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
 	return ev, err
 }
 
-// heard is a message, or that some may have been missed, or a notice.
-type heard struct {
-	kind    mapcache.Kind
-	payload string
-	notice  error
-}
+type (
+	heard  = feed.Heard[mapcache.Kind]
+	events = feed.Feed[mapcache.Kind]
+)
 
-// feed is what was heard and waits for its reader.
-type feed struct {
-	news chan struct{}
-
-	mu     sync.Mutex
-	queue  []heard
-	full   bool // messages are dropped until the queue has been read
-	closed bool
-	away   map[mapcache.Kind]bool // whose subscription is lost
-	end    []func()
-}
-
-// open subscribes, and has writers publish.
-func (f *feed) open(ctx context.Context, c *mapstore.Cached, kinds []EventKind) error {
+// listen subscribes, and has writers publish.
+func listen(ctx context.Context, c *mapstore.Cached, kinds []EventKind) (*events, error) {
 	if len(kinds) == 0 {
 		kinds = []EventKind{Created, Updated, Removed, Expired}
 	}
 	for _, kind := range kinds {
 		if kind < Created || kind > Expired {
-			return fmt.Errorf("%w: there are no events of kind %d to listen to", ErrInvalidArgument, int(kind))
+			return nil, fmt.Errorf("%w: there are no events of kind %d to listen to", ErrInvalidArgument, int(kind))
 		}
 	}
-	f.end = append(f.end, c.Hub.Sweeper.Listen(&c.Names))
-	stop := context.AfterFunc(ctx, f.close)
-	f.end = append(f.end, func() { stop() })
+	e := c.Hub.Engine
+	f := feed.New[mapcache.Kind](ctx, e)
+	f.Ends(c.Hub.Sweeper.Listen(&c.Names))
 	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
-		sub, err := c.Hub.Engine.Subscribe(ctx, mapcache.Kind(kind).Channel(c.Key), func(ev pubsub.Event) { // on the hub's goroutine
-			h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
-			switch ev.Kind {
-			case pubsub.Lost:
-				f.lost(mapcache.Kind(kind))
-				return
-			case pubsub.Resumed:
-				h = heard{kind: mapcache.Kind(Gap)}
-				f.back(mapcache.Kind(kind))
-			default:
-				f.add(h)
+		err := f.Subscribe(ctx, mapcache.Kind(kind), mapcache.Kind(kind).Channel(c.Key), func(gap bool) {
+			of := kind
+			if gap {
+				of = Gap
 			}
-			if c.Hub.Engine.Caches != nil {
-				c.Hub.Engine.Caches.Heard(context.Background(), c.Key, EventKind(h.kind).String())
+			if e.Caches != nil {
+				e.Caches.Heard(context.Background(), c.Key, of.String())
 			}
 		})
 		if err != nil {
-			f.close()
-			return err
+			f.Close()
+			return nil, err
 		}
-		f.ends(sub.Close)
-		sub.Losses()
 	}
-	if _, err := mapcache.Tell(ctx, c.Hub.Engine, &c.Names); err != nil {
-		f.close()
-		return err
+	if _, err := mapcache.Tell(ctx, e, &c.Names); err != nil {
+		f.Close()
+		return nil, err
 	}
 	c.Knows.Store(nil)
-	return nil
-}
-
-// ends has what is called when the feed is closed, or is closed already.
-func (f *feed) ends(what func()) {
-	f.mu.Lock()
-	closed := f.closed
-	if !closed {
-		f.end = append(f.end, what)
-	}
-	f.mu.Unlock()
-	if closed {
-		what()
-	}
-}
-
-// lost notes that the subscription to one kind of events is lost. The first has the loop told.
-func (f *feed) lost(kind mapcache.Kind) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lose(kind)
-}
-
-func (f *feed) lose(kind mapcache.Kind) {
-	if len(f.away) == 0 {
-		f.away = map[mapcache.Kind]bool{}
-		f.put(heard{notice: core.ErrDisconnected})
-	}
-	f.away[kind] = true
-}
-
-// back notes that it is back, also if nothing has noticed that it was lost. The last has the loop told.
-func (f *feed) back(kind mapcache.Kind) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lose(kind)
-	if delete(f.away, kind); len(f.away) == 0 {
-		f.put(heard{notice: core.ErrReconnected})
-		f.put(heard{kind: mapcache.Kind(Gap)})
-	}
-}
-
-func (f *feed) add(h heard) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.put(h)
-}
-
-func (f *feed) put(h heard) {
-	switch n := len(f.queue); {
-	case f.closed:
-		return
-	case h.notice == core.ErrDisconnected && n >= 3 && f.queue[n-3].notice == h.notice && f.queue[n-2].notice == core.ErrReconnected:
-		f.queue = f.queue[:n-2] // the loop has not read of the loss before, which goes on: the queue stays short
-		return
-	case h.notice != nil: // two for each loss that the loop may have read of, however slow it is
-	case n > 0 && f.queue[n-1].kind == mapcache.Kind(Gap) && (f.full || h.kind == mapcache.Kind(Gap)):
-		return // which says it already
-	case n >= mostEvents:
-		f.full = true
-		h = heard{kind: mapcache.Kind(Gap)}
-	}
-	f.queue = append(f.queue, h)
-	select {
-	case f.news <- struct{}{}:
-	default:
-	}
-}
-
-// errLeft says that the loop over the events was left before.
-var errLeft = errors.New("the loop over the events was left")
-
-// next waits for what is heard.
-func (f *feed) next(ctx context.Context, e *locking.Engine) (heard, error) {
-	for {
-		h, some, left := f.take()
-		switch {
-		case some && h.notice != nil && e.Open() != nil: // it is the client that has ended the connection
-		case some:
-			return h, nil
-		case left && ctx.Err() == nil && e.Open() == nil:
-			return h, errLeft
-		}
-		select {
-		case <-f.news:
-		case <-ctx.Done():
-			return heard{}, core.ContextError(ctx)
-		case <-e.Closing():
-			return heard{}, ErrClosed
-		}
-	}
-}
-
-func (f *feed) take() (h heard, some, left bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.queue) == 0 {
-		return h, false, f.closed
-	}
-	h, f.queue = f.queue[0], f.queue[1:]
-	if len(f.queue) == 0 {
-		f.queue, f.full = nil, false
-	}
-	return h, true, false
-}
-
-func (f *feed) close() {
-	f.mu.Lock()
-	end := f.end
-	f.closed, f.end, f.queue = true, nil, nil
-	f.mu.Unlock()
-	for _, what := range end {
-		what()
-	}
+	return f, nil
 }

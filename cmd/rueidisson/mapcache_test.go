@@ -33,7 +33,7 @@ func newCacheWorld(t *testing.T) (world, *rmap.Cache[string, string]) {
 	w := newWorld(t)
 	m := rmap.NewCache[string, string](w.client(), w.name)
 	t.Cleanup(func() {
-		all := []string{w.name, keys.MapTimes(w.name), keys.MapRests(w.name), keys.MapAccesses(w.name), keys.MapOptions(w.name), keys.MapLatch(w.name)}
+		all := []string{w.name, keys.MapTimes(w.name), keys.MapRests(w.name), keys.MapAccesses(w.name), keys.MapOptions(w.name), keys.SweepLatch(w.name)}
 		assert.NoError(t, w.plain.Do(context.Background(), w.plain.B().Del().Key(all...).Build()).Error())
 	})
 	return w, m

@@ -15,8 +15,8 @@ func MapAccesses(name string) string { return Prefix("redisson__map_cache__last_
 // MapOptions names the key that says what holds for the whole cache.
 func MapOptions(name string) string { return Suffix(name, "redisson_options") }
 
-// MapLatch returns the latch of the process that sweeps.
-func MapLatch(name string) string { return Prefix("redisson__execute_task_once_latch", name) }
+// SweepLatch returns the latch of the process that sweeps.
+func SweepLatch(name string) string { return Prefix("redisson__execute_task_once_latch", name) }
 
 // MapLease begins the leases of those who load an entry.
 func MapLease(name string) string { return Prefix("redisson__map__lease", name) + ":" }

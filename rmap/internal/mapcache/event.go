@@ -3,6 +3,7 @@ package mapcache
 import (
 	"fmt"
 
+	"github.com/rueidisson/rueidisson/internal/feed"
 	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
@@ -45,16 +46,8 @@ func ParseEvent(kind Kind, payload string) (ev Event, err error) {
 	if kind == Updated {
 		parts = append(parts, &ev.Old)
 	}
-	rest := payload
-	for i, part := range parts {
-		if len(rest) < 8 || length(rest) > uint64(len(rest)-8) {
-			return Event{}, fmt.Errorf("%s event of %d bytes ends in part %d of %d", kind, len(payload), i+1, len(parts))
-		}
-		n := int(length(rest))
-		*part, rest = rest[8:8+n], rest[8+n:]
-	}
-	if rest != "" {
-		return Event{}, fmt.Errorf("%s event of %d bytes has %d too many", kind, len(payload), len(rest))
+	if err := feed.Split(payload, parts...); err != nil {
+		return Event{}, fmt.Errorf("%s: %w", kind, err)
 	}
 	return ev, nil
 }

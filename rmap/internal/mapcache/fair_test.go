@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // TestWhoWasDeniedTheLatchComesWhenItEnds: Redisson comes again some milliseconds later,
@@ -19,7 +21,7 @@ func TestWhoWasDeniedTheLatchComesWhenItEnds(t *testing.T) {
 		r.do("SET", r.n.latch, "1", "PX", "5000") // Redisson's
 		next := v.Visit().Wait
 		left := time.Duration(r.count("PTTL", r.n.latch)) * time.Millisecond
-		require.Less(t, next, 5*time.Second+lateness)
+		require.Less(t, next, 5*time.Second+sweep.Lateness)
 		require.Greater(t, next+time.Millisecond, left)
 	}
 }

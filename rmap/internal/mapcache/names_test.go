@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // TestCacheEntriesWithTheNamesOfItsOwnFieldsStay: Redisson counts in a field of the hash,
@@ -56,7 +57,7 @@ func TestCacheSweepOfAClockThatIsAheadDropsNothing(t *testing.T) {
 		r.put("k", "v", Life{TTL: time.Second})
 		swept := func() []string {
 			t.Helper()
-			msg := r.run(sweepScript, append(r.n.All(), r.n.latch), "me", r.now(), r.e.Publish(), latched, "3", "0", "5000")
+			msg := r.run(sweepScript, append(r.n.All(), r.n.latch), "me", r.now(), r.e.Publish(), sweep.Kept, "3", "0", "5000")
 			parts, err := msg.ToArray()
 			require.NoError(t, err)
 			var said []string

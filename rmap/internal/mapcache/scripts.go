@@ -62,7 +62,7 @@ type Names struct {
 func NamesOf(name string) Names {
 	return Names{
 		Hash: name, Times: keys.MapTimes(name), Rests: keys.MapRests(name), Accesses: keys.MapAccesses(name),
-		Options: keys.MapOptions(name), lease: keys.MapLease(name), latch: keys.MapLatch(name),
+		Options: keys.MapOptions(name), lease: keys.MapLease(name), latch: keys.SweepLatch(name),
 	}
 }
 

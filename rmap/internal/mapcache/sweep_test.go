@@ -22,7 +22,7 @@ import (
 // sweepOnce runs sweep.lua as somebody.
 func (r *rig) sweepOnce(who string) []string {
 	r.t.Helper()
-	msg := r.run(sweepScript, append(r.n.All(), r.n.latch), who, r.now(), r.e.Publish(), latched, "3", "0", "")
+	msg := r.run(sweepScript, append(r.n.All(), r.n.latch), who, r.now(), r.e.Publish(), sweep.Kept, "3", "0", "")
 	parts, err := msg.ToArray()
 	require.NoError(r.t, err)
 	var said []string

@@ -2,9 +2,6 @@ package mapcache
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -20,33 +17,22 @@ const (
 	// batch is how many entries go at once: the server does nothing else meanwhile.
 	batch = 200
 
-	// lateness is how long at most who was denied the latch comes behind its end: a
-	// process of Redisson's comes some milliseconds behind it, would have it for
-	// another five seconds, and drops a hundred entries.
-	lateness = 10 * time.Millisecond
-
 	// Reweigh is how long after a write a cache with a bound by bytes is looked at, as what is
 	// counted of them may be wrong.
 	Reweigh = 2 * time.Second
-
-	// mostAhead is how far the clock of this process may be ahead of the server's. Beyond that
-	// it would sweep what lives for the others of the fleet.
-	mostAhead = 5 * time.Second
 )
-
-// errAhead is why a process sweeps nothing.
-var errAhead = errors.New("the clock of this process is ahead of the server's: it sweeps nothing")
 
 // Sweeper sweeps the caches to which this client has written entries that expire, or to which it listens.
 type Sweeper struct {
 	e  *locking.Engine
 	of *sweep.Sweeper
-
-	warned atomic.Int64 // when it was logged that the clock is ahead, by Mono
+	*sweep.Latch
 }
 
 // NewSweeper returns what sweeps the caches of a client, by the sweeper of the client.
-func NewSweeper(e *locking.Engine, of *sweep.Sweeper) *Sweeper { return &Sweeper{e: e, of: of} }
+func NewSweeper(e *locking.Engine, of *sweep.Sweeper) *Sweeper {
+	return &Sweeper{e, of, sweep.NewLatch(e, "caches")}
+}
 
 // visited is one cache. A worker of the sweeper has it to itself, but for announced.
 type visited struct {
@@ -97,7 +83,7 @@ func (v *visited) Visit() (got sweep.Visit) {
 	swept, err := s.sweep(v)
 	got.Cache = v.names.Hash
 	if err == nil && swept.ahead > 0 {
-		got.Err, got.Wait = s.isAhead(swept.ahead), sweep.LongestBackoff-rand.N(sweep.LongestBackoff/4)
+		got.Err, got.Wait = s.Off(swept.ahead)
 		return got
 	}
 	got.Expired, got.Busy, got.Err = max(swept.gone, 0), swept.gone < 0, err
@@ -111,7 +97,7 @@ func (v *visited) Visit() (got sweep.Visit) {
 	switch {
 	case got.Err != nil:
 	case got.Busy:
-		got.Wait = swept.busy + rand.N(lateness)
+		got.Wait = sweep.Denied(swept.busy)
 	case swept.order != 0 && v.vain(got.Evicted) && !swept.more:
 		got.More, got.Wait = true, sweep.Period
 	case swept.more || swept.order != 0:
@@ -120,16 +106,6 @@ func (v *visited) Visit() (got sweep.Visit) {
 		v.rounds, got.Next = 0, swept.next
 	}
 	return got
-}
-
-// isAhead returns an error that leaves the cache to processes whose clocks are right. It logs it once in a minute.
-func (s *Sweeper) isAhead(by time.Duration) error {
-	err := fmt.Errorf("%w, by %v", errAhead, by)
-	now := s.e.Mono()
-	if last := s.warned.Load(); (last == 0 || now-time.Duration(last) > sweep.LongestBackoff) && s.warned.CompareAndSwap(last, int64(now)) {
-		s.e.Logger.Warn("expired entries of caches are not swept", "err", err)
-	}
-	return err
 }
 
 // vain reports whether work on the bound has come round and found nothing to do:
@@ -146,17 +122,14 @@ func (v *visited) vain(evicted int64) bool {
 
 // answer is what sweep.lua says.
 type answer struct {
-	ahead time.Duration // the clock of this process is, by so much, and nothing was swept
-	gone  int64         // negative: another process sweeps
-	busy  time.Duration // for so long
+	ahead int64 // the clock of this process is, by so many ms, and nothing was swept
+	gone  int64 // negative: another process sweeps
+	busy  int64 // for so many ms
 	more  bool
 	next  int64 // ms; sweep.Never
 	order int64
 	told  bool // whoever listens is told of what is written
 }
-
-// latched is how long the latch is a sweeper's after a batch, as the script takes it.
-var latched = strconv.FormatInt(sweep.Period.Milliseconds(), 10)
 
 func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	n := &v.names
@@ -164,13 +137,9 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	if !s.e.CountsAll() {
 		proves = "1"
 	}
-	ahead := strconv.FormatInt(mostAhead.Milliseconds(), 10)
-	if s.e.Clock != nil { // one that somebody moves by hand says what time it is
-		ahead = ""
-	}
 	keys := []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options, n.latch}
 	got, err := s.e.Run(context.Background(), sweepScript, keys,
-		[]string{s.e.ClientID, s.clock(), s.publish(v), latched, strconv.Itoa(batch), proves, ahead})
+		[]string{s.e.ClientID, s.Clock(), s.publish(v), sweep.Kept, strconv.Itoa(batch), proves, s.MostOff()})
 	if err != nil {
 		return a, err
 	}
@@ -183,11 +152,11 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	}
 	rest, err := parts[1].AsInt64()
 	if err == nil && a.gone == -2 {
-		a.ahead = time.Duration(rest) * time.Millisecond
+		a.ahead = rest
 		return a, nil
 	}
 	if err != nil || a.gone < 0 {
-		a.busy = time.Duration(max(rest, 0)) * time.Millisecond
+		a.busy = rest
 		return a, err
 	}
 	a.more = rest == 1
@@ -205,8 +174,6 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	}
 	return a, err
 }
-
-func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
 
 // remind has who writes tell those who listen, again where somebody has deleted
 // the options.
@@ -239,7 +206,7 @@ func (s *Sweeper) order(v *visited, what int64) (evicted int64, err error) {
 		}
 		return 0, err
 	}
-	return send.Number(s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)}))
+	return send.Number(s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.Clock(), s.publish(v)}))
 }
 
 // unordered is the answer of sweep.lua for a bounded map that has entries in no

@@ -2,6 +2,7 @@
 -- header names no idle time is none of the idle times' business, whoever left it there.
 --
 -- Include: bound.lua
+-- Include: latch.lua
 -- KEYS[1]  hash
 -- KEYS[2]  times to live
 -- KEYS[3]  idle times
@@ -21,21 +22,13 @@
 --                 {-1, ms until another's latch ends}
 --                 {-2, ms by which the caller's clock is ahead}: nothing was done
 -- Replay   safe: what has gone is gone
-if ARGV[7] ~= '' then
-	local clock = redis.call('time')
-	local ahead = tonumber(ARGV[2]) - tonumber(clock[1]) * 1000 - math.floor(tonumber(clock[2]) / 1000)
-	if ahead > tonumber(ARGV[7]) then
-		return {-2, ahead}
-	end
+local ahead = off(ARGV[2], ARGV[7])
+if ahead and ahead > 0 then
+	return {-2, ahead}
 end
-
--- A server that is full lets a script go on that has begun with a write which takes no memory.
-redis.call('pexpire', KEYS[6], ARGV[4], 'NX')
-if not redis.call('set', KEYS[6], ARGV[1], 'NX', 'PX', ARGV[4]) then
-	if redis.call('get', KEYS[6]) ~= ARGV[1] then
-		return {-1, redis.call('pttl', KEYS[6])}
-	end
-	redis.call('pexpire', KEYS[6], ARGV[4])
+local busy = denied(KEYS[6], ARGV[1], ARGV[4])
+if busy then
+	return {-1, busy}
 end
 
 local batch, bytes, gone = tonumber(ARGV[5]), 0, 0

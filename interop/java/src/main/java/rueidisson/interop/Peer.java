@@ -30,6 +30,8 @@ import org.redisson.api.RReliableTopic;
 import org.redisson.api.RRingBuffer;
 import org.redisson.api.RScoredSortedSet;
 import org.redisson.api.RSemaphore;
+import org.redisson.api.RSet;
+import org.redisson.api.RSetCache;
 import org.redisson.api.RShardedTopic;
 import org.redisson.api.RStream;
 import org.redisson.api.RTopic;
@@ -44,6 +46,7 @@ final class Peer {
     private final Threads threads = new Threads();
     private final ConcurrentHashMap<String, Object> objects = new ConcurrentHashMap<>();
     private final MapCaches caches = new MapCaches(new MapEvents());
+    private final Sets sets = new Sets();
     private final Topics topics = new Topics();
 
     Peer(RedissonClient redisson, Options options, PrintStream out) {
@@ -102,6 +105,8 @@ final class Peer {
             case "hyperloglog" -> Counters.run(r, hyperLogLog(r));
             case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
             case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
+            case "set" -> Sets.run(r, set(r));
+            case "setcache" -> sets.cache(r, setCache(r));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
@@ -149,6 +154,13 @@ final class Peer {
         return object(r, RHyperLogLog.class, name -> redisson.getHyperLogLog(name, codec(r)));
     private RBloomFilter<Object> bloomFilter(Request r) {
         return object(r, RBloomFilter.class, name -> redisson.getBloomFilter(name, codec(r)));
+    private RSet<Object> set(Request r) {
+        return object(r, RSet.class, name -> redisson.getSet(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RSetCache<Object> setCache(Request r) {
+        return object(r, RSetCache.class, name -> redisson.getSetCache(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")

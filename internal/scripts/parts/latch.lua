@@ -1,0 +1,25 @@
+-- latch.lua: which process of a fleet sweeps an object.
+
+-- off is by how much a clock is ahead of the server's, ms, if it is off by more than most; negative: it is behind. false: it is
+-- not, or most is empty.
+local function off(clock, most)
+	if most == '' then
+		return false
+	end
+	local now = redis.call('time')
+	local ahead = tonumber(clock) - tonumber(now[1]) * 1000 - math.floor(tonumber(now[2]) / 1000)
+	return math.abs(ahead) > tonumber(most) and ahead
+end
+
+-- denied takes a latch for ms, unless another process has it: then it returns in how long that ends, else false.
+local function denied(latch, who, ms)
+	-- A server that is full lets a script go on that has begun with a write which takes no memory.
+	redis.call('pexpire', latch, ms, 'NX')
+	if not redis.call('set', latch, who, 'NX', 'PX', ms) then
+		if redis.call('get', latch) ~= who then
+			return redis.call('pttl', latch)
+		end
+		redis.call('pexpire', latch, ms)
+	end
+	return false
+end
