@@ -1,0 +1,31 @@
+-- remove_range.lua: remove members of a sorted set by their ranks or their scores, some at a time.
+--
+-- KEYS[1]  set
+-- ARGV[1]  rank, or score
+-- ARGV[2]  the first rank, from the end if negative, or the lowest score, as ZCOUNT takes it
+-- ARGV[3]  the last rank, or the highest score
+-- ARGV[4]  how many at most
+--
+-- Returns  array  {how many were removed; how many of the range are left; the first rank}
+-- Replay   once: a second run removes others
+local card = redis.call('zcard', KEYS[1])
+local from, to
+if ARGV[1] == 'rank' then
+	from, to = tonumber(ARGV[2]), tonumber(ARGV[3]) + 1
+	if from < 0 then
+		from = math.max(from + card, 0)
+	end
+	if to <= 0 then
+		to = to + card
+	end
+	to = math.min(to, card)
+else
+	from = card - redis.call('zcount', KEYS[1], ARGV[2], '+inf')
+	to = redis.call('zcount', KEYS[1], '-inf', ARGV[3])
+end
+local n = math.min(to - from, tonumber(ARGV[4]))
+if n < 1 then
+	return {0, 0, from}
+end
+redis.call('zremrangebyrank', KEYS[1], from, from + n - 1)
+return {n, to - from - n, from}
