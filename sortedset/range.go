@@ -64,32 +64,33 @@ func (s *Set[T]) Count(ctx context.Context, in Interval) (n int64, err error) {
 	return n, s.b.Failed("count", err)
 }
 
-// All walks the members by rising scores; those of one score in the order of their bytes. See [Set.Range].
+// All walks the members by rising scores, or [WithDescending]; those of one score in the order of their bytes.
 //
-// Cost: one script call for each 2,000 members, or for as many as have about 1 MB. Errors: as Range. Source:
-// RScoredSortedSet.iterator, entryIterator.
+// What one call to the server brings is of one moment. The next call goes on after the last member of the one before, where that is or
+// was. So a member whose score does not change meanwhile comes once, also if the set moves to another server. One that is added,
+// removed, or gets another score may come or not, and may come twice, with both scores. A member that does not decode
+// is [ErrDecode], and the walk continues; another error ends it. The walk holds nothing on the server, so it may be left at
+// any time.
+//
+// Cost: one script call for each 2,000 members, or for as many as have about 1 MB. Errors: [ErrDecode], by a
+// *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
+// RScoredSortedSet.iterator, entryIterator, readAll.
 func (s *Set[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entry[T], error] {
 	return s.ranged(ctx, begin{at: "first"}, AtLeast(math.Inf(-1)), math.MaxInt64, opts)
 }
 
 // Range walks the members from one rank through another, by rising scores or [WithDescending]. The first rank is 0; negative ranks
-// count from the end, and -1 is the last one.
+// count from the end, and -1 is the last one. It ends after as many members as have those ranks when it begins. It is else
+// as [Set.All].
 //
-// What one call to the server brings is of one moment. The next call goes on after the last member of the one before, where that is or
-// was. So a member whose score does not change meanwhile comes once, on whatever server. One that is added, removed, or gets
-// another score may come or not, and may come twice, with both scores. A member that does not decode is [ErrDecode], and
-// the walk continues; another error ends it. The walk holds nothing on the server, so it may be left at any time.
-//
-// Cost: one script call for each 2,000 members, or for as many as have about 1 MB. Errors: [ErrDecode], by a
-// *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
-// RScoredSortedSet.entryRange, entryRangeReversed, first, last.
+// Cost and errors: as All. Source: RScoredSortedSet.entryRange, entryRangeReversed, first, last.
 func (s *Set[T]) Range(ctx context.Context, from, through int64, opts ...RangeOption) iter.Seq2[Entry[T], error] {
 	return s.ranged(ctx, begin{"rank", decimal(from), decimal(through)}, AtLeast(math.Inf(-1)), math.MaxInt64, opts)
 }
 
-// ByScore walks the members whose scores are in an interval, by rising scores or [WithDescending], as [Set.Range] does.
+// ByScore walks the members whose scores are in an interval, by rising scores or [WithDescending], as [Set.All] does.
 //
-// Cost and errors: as Range. Source: RScoredSortedSet.entryRange, entryRangeReversed by scores.
+// Cost and errors: as All. Source: RScoredSortedSet.entryRange, entryRangeReversed by scores.
 func (s *Set[T]) ByScore(ctx context.Context, in Interval, opts ...RangeOption) iter.Seq2[Entry[T], error] {
 	return s.ranged(ctx, begin{at: "first"}, in, math.MaxInt64, opts)
 }
@@ -126,8 +127,14 @@ func (s *Set[T]) ranged(ctx context.Context, at begin, in Interval, most int64, 
 			if len(some) == 0 {
 				return
 			}
+			if left -= int64(len(some)); at.at == "rank" {
+				left = min(left, more)
+			}
+			if more == 0 {
+				return
+			}
 			last := some[len(some)-1]
-			at, left = begin{"after", last.score, last.text}, min(left-int64(len(some)), more)
+			at = begin{"after", last.score, last.text}
 		}
 	}
 }
@@ -275,13 +282,13 @@ func poppedOf(got send.Answer, err error) (a pageAnswer, _ error) {
 }
 
 // RemoveByRank removes the members from one rank through another, by rising scores, and returns how many there were. Ranks are as those
-// of [Set.Range]. Up to 1,000 members are removed in one step; of more, the ranks of the others are those that they have then.
+// of [Set.Range]. Up to 1,000 members are removed in one step, fewer if they are large; of more, the ranks of the others are those that they have then.
 //
 // Cost: one script call for each 1,000 members. Errors: as [Set.Add]. Source: RScoredSortedSet.removeRangeByRank.
 func (s *Set[T]) RemoveByRank(ctx context.Context, from, through int64) (removed int64, err error) {
 	for err == nil {
 		var got [3]int64
-		got, err = write(ctx, s.b, threeOf, removeScript, s.b.Keys, "rank", decimal(from), decimal(through), decimal(mostMembers))
+		got, err = write(ctx, s.b, threeOf, removeScript, s.b.Keys, "rank", decimal(from), decimal(through), decimal(mostMembers), decimal(mostFreed))
 		removed += got[0]
 		if err != nil || got[1] == 0 {
 			break
@@ -292,14 +299,14 @@ func (s *Set[T]) RemoveByRank(ctx context.Context, from, through int64) (removed
 }
 
 // RemoveByScore removes the members whose scores are in an interval, and returns how many there were. Up to 1,000 members are removed
-// in one step; of more, it goes on until as many are removed as there were at first, or none is left.
+// in one step, fewer if they are large; of more, it goes on until as many are removed as there were at first, or none is left.
 //
 // Cost: one script call for each 1,000 members. Errors: as [Set.Add]. Source: RScoredSortedSet.removeRangeByScore.
 func (s *Set[T]) RemoveByScore(ctx context.Context, in Interval) (removed int64, err error) {
 	lowest, highest, err := in.bounds()
 	for left := int64(mostMembers); err == nil && left > 0; {
 		var got [3]int64
-		got, err = write(ctx, s.b, threeOf, removeScript, s.b.Keys, "score", lowest, highest, decimal(min(left, mostMembers)))
+		got, err = write(ctx, s.b, threeOf, removeScript, s.b.Keys, "score", lowest, highest, decimal(min(left, mostMembers)), decimal(mostFreed))
 		if removed == 0 {
 			left = got[0] + got[1]
 		}
@@ -308,6 +315,9 @@ func (s *Set[T]) RemoveByScore(ctx context.Context, in Interval) (removed int64,
 	}
 	return removed, s.b.Failed("remove from", err)
 }
+
+// mostFreed is about how many bytes of members are removed at once: the server frees them in a millisecond.
+const mostFreed = 8 << 20
 
 // threeOf returns an answer of three numbers.
 func threeOf(got send.Answer, err error) (n [3]int64, _ error) {

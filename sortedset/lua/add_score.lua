@@ -8,7 +8,7 @@
 --          nil   it would be infinite, and nothing was done
 -- Replay   once: a second run adds again
 local old = redis.call('zscore', KEYS[1], ARGV[2])
-local new = (tonumber(old or 0) or math.huge) + tonumber(ARGV[1])
+local new = (old or 0) + ARGV[1]
 if new == math.huge or new == -math.huge or new ~= new then
 	return false
 end

@@ -5,6 +5,7 @@
 -- ARGV[2]  the first rank, from the end if negative, or the lowest score, as ZCOUNT takes it
 -- ARGV[3]  the last rank, or the highest score
 -- ARGV[4]  how many at most
+-- ARGV[5]  bytes at most, about: to free memory takes time
 --
 -- Returns  array  {how many were removed; how many of the range are left; the first rank}
 -- Replay   once: a second run removes others
@@ -27,5 +28,11 @@ local n = math.min(to - from, tonumber(ARGV[4]))
 if n < 1 then
 	return {0, 0, from}
 end
+local size = 1 -- of the largest of some
+for i = 0, 4 do
+	local at = from + math.floor((n - 1) * i / 4)
+	size = math.max(size, #redis.call('zrange', KEYS[1], at, at)[1])
+end
+n = math.max(1, math.min(n, math.floor(tonumber(ARGV[5]) / size)))
 redis.call('zremrangebyrank', KEYS[1], from, from + n - 1)
 return {n, to - from - n, from}
