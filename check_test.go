@@ -33,6 +33,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/readthrough"
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -511,6 +512,25 @@ var checkedKinds = map[string]checked{
 			b := bucket.NewBytes(c, name)
 			u.do(last(b.Append(u.ctx, []byte("ab"))), last(b.WriteAt(u.ctx, []byte("c"), 0)), last(b.ReadAt(u.ctx, make([]byte, 1), 0)))
 			u.do(last(b.Truncate(u.ctx, 1)), last(b.Size(u.ctx)), last(b.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"sorted set": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := sortedset.New[int](c, name)
+			did := func(_ any, _ bool, err error) error { return err }
+			u.do(last(s.Add(u.ctx, 1, 1)), last(s.AddScore(u.ctx, 1, 1)), last(s.AddScore(u.ctx, 1e300, 2)), last(s.Scores(u.ctx, 1)))
+			score, there, err := s.Score(u.ctx, 1)
+			rank, ranked, bad := s.Rank(u.ctx, 1)
+			back, backed, worse := s.RevRank(u.ctx, 1)
+			u.do(did(score, there, err), did(rank, ranked, bad), did(back, backed, worse), last(s.Count(u.ctx, sortedset.AtLeast(1))), last(s.Len(u.ctx)))
+			for _, err := range s.All(u.ctx) {
+				u.do(err)
+			}
+			u.do(last(s.UnionInto(u.ctx, name, nil)), last(s.InterInto(u.ctx, name, nil)), last(s.DiffInto(u.ctx, name, nil)))
+			u.do(last(s.RangeInto(u.ctx, name, 0, -1)), last(s.PopMin(u.ctx, 1)), last(s.PopMax(u.ctx, 1)), last(s.PopMin(u.ctx, 2)))
+			u.do(last(s.RemoveByRank(u.ctx, 0, 1)), last(s.Remove(u.ctx, 1)), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},

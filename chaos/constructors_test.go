@@ -43,6 +43,7 @@ var tested = map[string][]string{
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},
+	"sortedset.New":              {"score", "sorted-set"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},
