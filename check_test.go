@@ -534,6 +534,21 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"set of texts": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.NewLex(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			l := sortedset.NewLex(c, name)
+			u.do(last(l.Add(u.ctx, "a", "b", "c")), last(l.Count(u.ctx, sortedset.Span{})), last(l.Len(u.ctx)))
+			_, _, err := l.Rank(u.ctx, "a")
+			u.do(err)
+			for _, err := range l.Range(u.ctx, sortedset.Prefix("a")) {
+				u.do(err)
+			}
+			u.do(last(l.PopMin(u.ctx, 1)), last(l.PopMin(u.ctx, 2)), last(l.Remove(u.ctx, "a")), last(l.RemoveRange(u.ctx, sortedset.Span{})))
+			u.do(last(l.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
 	"bounded queue": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewBounded[int](c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {

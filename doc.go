@@ -48,6 +48,7 @@
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
 //   - [sortedset.New]: members in the order of their scores
+//   - [sortedset.NewLex]: texts in their order
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -113,6 +114,7 @@
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
 // [sortedset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#New
+// [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

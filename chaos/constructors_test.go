@@ -44,6 +44,7 @@ var tested = map[string][]string{
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},
 	"sortedset.New":              {"score", "sorted-set"},
+	"sortedset.NewLex":           {"texts"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

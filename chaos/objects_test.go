@@ -199,6 +199,7 @@ var objects = []object{
 	datum("bytes", appendOrRead, appended),
 	datum("score", score, scoredOnce),
 	datum("sorted-set", addOrPop, popped).judgedAgain(),
+	datum("texts", addOrPopText, popped).judgedAgain(),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/queue"
@@ -51,6 +52,28 @@ func firstOf(all []sortedset.Entry[int64], err error) (int64, error) {
 		return 0, queue.ErrEmpty
 	}
 	return all[0].Value, nil
+}
+
+// addOrPopText does that with a set of texts.
+func addOrPopText(ctx context.Context, w *worker, _ context.Context, name string) {
+	l, v := sortedset.NewLex(w.c, name), w.fresh(w.r.proc)
+	if w.rnd.IntN(2) == 0 {
+		_ = w.operation(name, "offer", v, func() (int64, error) {
+			n, err := l.Add(ctx, strconv.FormatInt(v, 10))
+			return v, happened(n == 1, err)
+		})
+		return
+	}
+	_ = w.operation(name, "poll", 0, func() (int64, error) {
+		all, err := l.PopMin(ctx, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(all) == 0 {
+			return 0, queue.ErrEmpty
+		}
+		return strconv.ParseInt(all[0], 10, 64)
+	})
 }
 
 // popped judges a sorted set as a queue is judged: each member is popped once at most.

@@ -21,6 +21,7 @@ var sortedSetProofs = []proof{
 	{row: "sorted_set/operations/java-go", test: javaWritesASortedSet},
 	{row: "sorted_set/codecs/go-java", test: goWritesMembers},
 	{row: "sorted_set/codecs/java-go", test: javaWritesMembers},
+	{row: "sorted_set/texts/both", test: bothWriteTexts},
 }
 
 var sortedSetEssentials = []proof{
@@ -229,4 +230,40 @@ func javaWritesMembers(t *testing.T, w *world) {
 		m.all(ctx, t, c, name)
 		did(t, false)(m.add(ctx, c, name))
 	}
+}
+
+// bothWriteTexts uses a set of texts from both sides by turns.
+func bothWriteTexts(t *testing.T, w *world) {
+	ctx, name := within(t), w.bucketName(t)
+	mine, theirs := sortedset.NewLex(w.client(t), name), w.java.LexSet(name, name)
+	number(t, 3)(mine.Add(ctx, "b", "a", "é"))
+	number(t, 2)(theirs.AddAll(ctx, "ab", "c", "a"))
+	var all []string
+	for text, err := range mine.Range(ctx, sortedset.Span{}) {
+		require.NoError(t, err)
+		all = append(all, text)
+	}
+	require.Equal(t, []string{"a", "ab", "b", "c", "é"}, all)
+	got, err := theirs.Range(ctx, "a", "b")
+	require.NoError(t, err)
+	require.Equal(t, []peer.Datum{peer.String("a"), peer.String("ab")}, got)
+	got, err = theirs.RangeTail(ctx, "b")
+	require.NoError(t, err)
+	require.Equal(t, []peer.Datum{peer.String("c"), peer.String("é")}, got)
+	number(t, 2)(mine.Count(ctx, sortedset.Prefix("a")))
+	number(t, 2)(theirs.Count(ctx, "a", "b"))
+	rank, there, err := mine.Rank(ctx, "c")
+	require.NoError(t, err)
+	require.True(t, there)
+	number(t, rank)(theirs.Rank(ctx, "c"))
+	number(t, 1)(theirs.RemoveRange(ctx, "ab", "b"))
+	number(t, 1)(mine.RemoveRange(ctx, sortedset.Span{From: "d"}))
+	first, err := theirs.PollFirst(ctx)
+	require.NoError(t, err)
+	require.Equal(t, peer.String("a"), first)
+	popped, err := mine.PopMin(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"b"}, popped)
+	did(t, true)(theirs.Remove(ctx, "c"))
+	number(t, 0)(mine.Len(ctx))
 }

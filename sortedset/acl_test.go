@@ -44,5 +44,6 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		require.NoError(t, err, what)
 	}
 	require.NoError(t, k.s.Check(t.Context()))
+	require.NoError(t, k.l.Check(t.Context()))
 	user.NothingDenied(t)
 }

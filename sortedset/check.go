@@ -11,6 +11,8 @@ var (
 	setCommands = check.Sent(zmscore, zrank, zrevrank, zcount, zadd, zincrby, zrem, zpopmin, zpopmax,
 		zunionstore, zinterstore, zdiffstore, zrangestore)
 	setScripts    = check.Scripts(lua, "lua/*.lua")
+	lexCommands   = check.Sent(zlexcount, zrank, zadd, zrem, zpopmin)
+	lexScripts    = check.Scripts(lua, "lua/page.lua", "lua/pop.lua", "lua/remove_range.lua")
 	commonCommand = check.Sent(zcard)
 )
 

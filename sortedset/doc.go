@@ -1,5 +1,5 @@
 // Package sortedset is sets in an order that a fleet shares, Go and Java: each member has a score, on the keys of Redisson's scored
-// sorted sets, byte for byte.
+// sorted sets, byte for byte. Texts may have their own order instead.
 //
 //	scores := sortedset.New[string](c, "scores")
 //	now, err := scores.AddScore(ctx, 25, "ann")
@@ -14,7 +14,8 @@
 //
 // A [Set] is for rankings, and for what is found by a number: a leaderboard, points of time, prices. Elements that are taken, each by
 // one process, in the order of their scores, are in a priority queue (package queue), which can wait for them. A value that is
-// found by a key, without an order, is an entry of a map (package rmap).
+// found by a key, without an order, is an entry of a map (package rmap). A [Lex] is for texts that are found by their first letters:
+// Redisson's RLexSortedSet.
 //
 // # What it promises
 //

@@ -21,10 +21,11 @@ import (
 type kit struct {
 	name string
 	s    *Set[string]
+	l    *Lex
 }
 
 func kitOn(e *locking.Engine, name string) kit {
-	return kit{name, New[string](e, name, WithCodec(codec.Text))}
+	return kit{name, New[string](e, name, WithCodec(codec.Text)), NewLex(e, name)}
 }
 
 func (k kit) to() string { return "to:{" + k.name + "}" }
@@ -143,6 +144,26 @@ var effects = map[string]effect{
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.s.RangeInto(ctx, k.to(), 1, -1)) },
 		sends: redistest.Command("ZRANGESTORE"), answer: int64(2), left: before, lacks: true,
 	},
+	"add texts": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.Add(ctx, "d", "e")) },
+		sends: redistest.Command("ZADD"), answer: int64(2), left: "d=0 e=0 a=1 b=2 c=3 hour",
+	},
+	"remove texts": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.Remove(ctx, "a", "x")) },
+		sends: redistest.Command("ZREM"), answer: int64(1), left: "b=2 c=3 hour",
+	},
+	"remove texts of a span": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.RemoveRange(ctx, Span{From: "aa"})) },
+		sends: script(removeScript), answer: int64(2), left: "a=1 hour",
+	},
+	"pop a text": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.PopMin(ctx, 1)) },
+		sends: redistest.Command("ZPOPMIN"), answer: []string{"a"}, left: "b=2 c=3 hour",
+	},
+	"pop texts": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.PopMin(ctx, 2)) },
+		sends: script(popScript), answer: []string{"a", "b"}, left: "c=3 hour",
+	},
 	"delete": {
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.s.Delete(ctx)) },
 		sends: redistest.Command("UNLINK"), answer: true, left: none, any: true,
@@ -221,6 +242,18 @@ var reads = map[string]reading{
 		do:    func(ctx context.Context, k kit) (any, error) { return some(collect(k.s.ByScore(ctx, AtMost(2)))) },
 		sends: script(pageScript), answer: "a=1 b=2",
 	},
+	"texts": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(texts(k.l.Range(ctx, Span{Before: "c"}))) },
+		sends: script(pageScript), answer: "a b",
+	},
+	"number of texts": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.Count(ctx, Prefix("b"))) },
+		sends: redistest.Command("ZLEXCOUNT"), answer: int64(1),
+	},
+	"rank of a text": {
+		do:    func(ctx context.Context, k kit) (any, error) { return found(k.l.Rank(ctx, "c")) },
+		sends: redistest.Command("ZRANK"), answer: int64(2),
+	},
 	"exists": {
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.s.Exists(ctx)) },
 		sends: redistest.Command("EXISTS"), answer: true, any: true,
@@ -245,14 +278,26 @@ func found[A any](a A, there bool, err error) (any, error) {
 
 // collect returns what a walk brings, as text.
 func collect[T any](all iter.Seq2[Entry[T], error]) (string, error) {
-	var texts []string
+	var got []string
 	for e, err := range all {
 		if err != nil {
-			return strings.Join(texts, " "), err
+			return strings.Join(got, " "), err
 		}
-		texts = append(texts, fmt.Sprintf("%v=%v", e.Value, e.Score))
+		got = append(got, fmt.Sprintf("%v=%v", e.Value, e.Score))
 	}
-	return strings.Join(texts, " "), nil
+	return strings.Join(got, " "), nil
+}
+
+// texts returns what a walk through texts brings, with spaces in between.
+func texts(all iter.Seq2[string, error]) (string, error) {
+	var got []string
+	for text, err := range all {
+		if err != nil {
+			return strings.Join(got, " "), err
+		}
+		got = append(got, text)
+	}
+	return strings.Join(got, " "), nil
 }
 
 // old makes the set of an effect.

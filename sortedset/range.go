@@ -1,6 +1,7 @@
 package sortedset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (s *Set[T]) Count(ctx context.Context, in Interval) (n int64, err error) {
 // *[codec.DecodeError]; ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.iterator, entryIterator, readAll.
 func (s *Set[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entry[T], error] {
-	return s.ranged(ctx, begin{at: "first"}, AtLeast(math.Inf(-1)), math.MaxInt64, opts)
+	return s.ranged(ctx, begin{at: "first"}, AtLeast(math.Inf(-1)), opts)
 }
 
 // Range walks the members from one rank through another, by rising scores or [WithDescending]. The first rank is 0; negative ranks
@@ -85,14 +86,14 @@ func (s *Set[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entry[T
 //
 // Cost and errors: as All. Source: RScoredSortedSet.entryRange, entryRangeReversed, first, last.
 func (s *Set[T]) Range(ctx context.Context, from, through int64, opts ...RangeOption) iter.Seq2[Entry[T], error] {
-	return s.ranged(ctx, begin{"rank", decimal(from), decimal(through)}, AtLeast(math.Inf(-1)), math.MaxInt64, opts)
+	return s.ranged(ctx, begin{"rank", decimal(from), decimal(through)}, AtLeast(math.Inf(-1)), opts)
 }
 
 // ByScore walks the members whose scores are in an interval, by rising scores or [WithDescending], as [Set.All] does.
 //
 // Cost and errors: as All. Source: RScoredSortedSet.entryRange, entryRangeReversed by scores.
 func (s *Set[T]) ByScore(ctx context.Context, in Interval, opts ...RangeOption) iter.Seq2[Entry[T], error] {
-	return s.ranged(ctx, begin{at: "first"}, in, math.MaxInt64, opts)
+	return s.ranged(ctx, begin{at: "first"}, in, opts)
 }
 
 // mostPage bounds the members of one answer, which keeps the server for a millisecond or two.
@@ -102,35 +103,47 @@ const mostPage = 2000
 type begin struct{ at, first, second string }
 
 // ranged walks the members of an interval, from a place on.
-func (s *Set[T]) ranged(ctx context.Context, at begin, in Interval, most int64, opts []RangeOption) iter.Seq2[Entry[T], error] {
+func (s *Set[T]) ranged(ctx context.Context, at begin, in Interval, opts []RangeOption) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		r, err := object.Options(ranging{limit: most}, opts, RangeOption.applyRange)
-		lowest, highest, bad := in.bounds()
-		if err = errors.Join(err, bad); err != nil {
-			yield(Entry[T]{}, s.b.Failed("walk", err))
+		lowest, highest, err := in.bounds()
+		for is, err := range s.b.walk(ctx, err, at, lowest, highest, opts) {
+			var e Entry[T]
+			if err == nil {
+				e, err = s.entry(is)
+			}
+			if !yield(e, s.b.Failed("walk", err)) {
+				return
+			}
+		}
+	}
+}
+
+// walk walks the members within bounds, from a place on. An error that it is given is its only one.
+func (b *base) walk(ctx context.Context, bad error, at begin, lowest, highest string, opts []RangeOption) iter.Seq2[scored, error] {
+	return func(yield func(scored, error) bool) {
+		at := at
+		r, err := object.Options(ranging{limit: math.MaxInt64}, opts, RangeOption.applyRange)
+		if err = cmp.Or(b.Usable(ctx), err, bad); err != nil {
+			yield(scored{}, err)
 			return
 		}
-		p := s.b.plan(mostPage)
+		p := b.plan(mostPage)
 		for left := r.limit; left > 0; {
-			some, more, err := s.b.page(ctx, at, r.back, lowest, highest, left, p)
+			some, more, err := b.page(ctx, at, r.back, lowest, highest, left, p)
 			if err != nil {
-				yield(Entry[T]{}, s.b.Failed("walk", err))
+				yield(scored{}, err)
 				return
 			}
 			for _, is := range some {
-				e, err := s.entry(is)
-				if !yield(e, s.b.Failed("walk", err)) {
+				if !yield(is, nil) {
 					return
 				}
 			}
-			s.b.saw(&p, some)
-			if len(some) == 0 {
-				return
-			}
+			b.saw(&p, some)
 			if left -= int64(len(some)); at.at == "rank" {
 				left = min(left, more)
 			}
-			if more == 0 {
+			if len(some) == 0 || more == 0 {
 				return
 			}
 			last := some[len(some)-1]
@@ -218,28 +231,29 @@ func flag(is bool) string {
 // Cost: one command for one member, else one script call for each 1,000 members, or for as many as have about 1 MB; none if n is
 // 0. Errors: as [Set.Add], and [ErrDecode] by a *[codec.DecodeError]. Source: RScoredSortedSet.pollFirst.
 func (s *Set[T]) PopMin(ctx context.Context, n int) ([]Entry[T], error) {
-	return s.pop(ctx, n, zpopmin, false)
+	return popped(ctx, s.b, &s.members, n, zpopmin, false)
 }
 
 // PopMax removes the n members with the highest scores, and returns them, the highest first, as [Set.PopMin] does.
 //
 // Cost and errors: as PopMin. Source: RScoredSortedSet.pollLast.
 func (s *Set[T]) PopMax(ctx context.Context, n int) ([]Entry[T], error) {
-	return s.pop(ctx, n, zpopmax, true)
+	return popped(ctx, s.b, &s.members, n, zpopmax, true)
 }
 
-func (s *Set[T]) pop(ctx context.Context, n int, one send.Operation, back bool) ([]Entry[T], error) {
-	texts, err := s.b.pop(ctx, n, one, back)
+// popped removes members, and returns those that decode.
+func popped[T any](ctx context.Context, b *base, m *members[T], n int, one send.Operation, back bool) ([]Entry[T], error) {
+	texts, err := b.pop(ctx, n, one, back)
 	entries := make([]Entry[T], 0, len(texts))
 	var undecoded []error
 	for _, is := range texts {
-		if e, bad := s.entry(is); bad == nil {
+		if e, bad := m.entry(is); bad == nil {
 			entries = append(entries, e)
 		} else {
 			undecoded = append(undecoded, bad)
 		}
 	}
-	return entries, s.b.Failed("pop from", errors.Join(append(undecoded, err)...))
+	return entries, b.Failed("pop from", errors.Join(append(undecoded, err)...))
 }
 
 // pop removes members, and returns what it has removed.
@@ -303,17 +317,27 @@ func (s *Set[T]) RemoveByRank(ctx context.Context, from, through int64) (removed
 //
 // Cost: one script call for each 1,000 members. Errors: as [Set.Add]. Source: RScoredSortedSet.removeRangeByScore.
 func (s *Set[T]) RemoveByScore(ctx context.Context, in Interval) (removed int64, err error) {
-	lowest, highest, err := in.bounds()
+	if err = s.b.Usable(ctx); err == nil {
+		var lowest, highest string
+		if lowest, highest, err = in.bounds(); err == nil {
+			removed, err = s.b.removeWithin(ctx, lowest, highest)
+		}
+	}
+	return removed, s.b.Failed("remove from", err)
+}
+
+// removeWithin removes the members within bounds, as many as there are when it begins.
+func (b *base) removeWithin(ctx context.Context, lowest, highest string) (removed int64, err error) {
 	for left := int64(mostMembers); err == nil && left > 0; {
 		var got [3]int64
-		got, err = write(ctx, s.b, threeOf, removeScript, s.b.Keys, "score", lowest, highest, decimal(min(left, mostMembers)), decimal(mostFreed))
+		got, err = write(ctx, b, threeOf, removeScript, b.Keys, "bounds", lowest, highest, decimal(min(left, mostMembers)), decimal(mostFreed))
 		if removed == 0 {
 			left = got[0] + got[1]
 		}
 		removed += got[0]
 		left = min(left-got[0], got[1])
 	}
-	return removed, s.b.Failed("remove from", err)
+	return removed, err
 }
 
 // mostFreed is about how many bytes of members are removed at once: the server frees them in a millisecond.

@@ -20,12 +20,13 @@ var (
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between.
 var (
-	zcard    = send.OnlyReads(scripts.NewCommand("ZCARD", scripts.Safe))
-	zcount   = send.OnlyReads(scripts.NewCommand("ZCOUNT", scripts.Safe))
-	zmscore  = send.OnlyReads(scripts.NewCommand("ZMSCORE", scripts.Safe))
-	zrank    = send.OnlyReads(scripts.NewCommand("ZRANK", scripts.Safe))
-	zrevrank = send.OnlyReads(scripts.NewCommand("ZREVRANK", scripts.Safe))
-	readPage = send.Sized(pageScript, send.Sizing{})
+	zcard     = send.OnlyReads(scripts.NewCommand("ZCARD", scripts.Safe))
+	zcount    = send.OnlyReads(scripts.NewCommand("ZCOUNT", scripts.Safe))
+	zlexcount = send.OnlyReads(scripts.NewCommand("ZLEXCOUNT", scripts.Safe))
+	zmscore   = send.OnlyReads(scripts.NewCommand("ZMSCORE", scripts.Safe))
+	zrank     = send.OnlyReads(scripts.NewCommand("ZRANK", scripts.Safe))
+	zrevrank  = send.OnlyReads(scripts.NewCommand("ZREVRANK", scripts.Safe))
+	readPage  = send.Sized(pageScript, send.Sizing{})
 
 	zadd        = scripts.NewCommand("ZADD", scripts.Once)
 	zincrby     = scripts.NewCommand("ZINCRBY", scripts.Once)

@@ -216,7 +216,7 @@ func (s *Set[T]) scores(ctx context.Context, vs []T) ([]float64, error) {
 //
 // Cost: one command. Errors: as Score. Source: RScoredSortedSet.rank.
 func (s *Set[T]) Rank(ctx context.Context, v T) (rank int64, there bool, err error) {
-	return s.rank(ctx, zrank, v)
+	return rankOf(ctx, s.b, &s.members, zrank, v)
 }
 
 // RevRank returns how many members come before a member by falling scores, and whether it is there: 0 is the best of a
@@ -224,16 +224,17 @@ func (s *Set[T]) Rank(ctx context.Context, v T) (rank int64, there bool, err err
 //
 // Cost: one command. Errors: as Score. Source: RScoredSortedSet.revRank.
 func (s *Set[T]) RevRank(ctx context.Context, v T) (rank int64, there bool, err error) {
-	return s.rank(ctx, zrevrank, v)
+	return rankOf(ctx, s.b, &s.members, zrevrank, v)
 }
 
-func (s *Set[T]) rank(ctx context.Context, by send.Operation, v T) (rank int64, there bool, err error) {
+// rankOf returns the rank of a member.
+func rankOf[T any](ctx context.Context, b *base, m *members[T], by send.Operation, v T) (rank int64, there bool, err error) {
 	var text string
-	if err = s.b.Usable(ctx); err == nil {
-		text, err = s.text(v)
+	if err = b.Usable(ctx); err == nil {
+		text, err = m.text(v)
 	}
 	if err == nil {
-		rank, err = read(ctx, s.b, func(got send.Answer, err error) (int64, error) {
+		rank, err = read(ctx, b, func(got send.Answer, err error) (int64, error) {
 			if err != nil || got.Nil {
 				return absent, err
 			}
@@ -241,7 +242,7 @@ func (s *Set[T]) rank(ctx context.Context, by send.Operation, v T) (rank int64, 
 		}, by, text)
 	}
 	if err != nil || rank == absent {
-		return 0, false, s.b.Failed("look into", err)
+		return 0, false, b.Failed("look into", err)
 	}
 	return rank, true, nil
 }
@@ -254,16 +255,21 @@ const absent = -1
 // Cost: one command for each 1,000 members, or for as many as have 1 MB; none without members. Errors: as Add. Source:
 // RScoredSortedSet.removeAll.
 func (s *Set[T]) Remove(ctx context.Context, vs ...T) (removed int64, err error) {
+	return remove(ctx, s.b, &s.members, vs)
+}
+
+// remove removes members.
+func remove[T any](ctx context.Context, b *base, m *members[T], vs []T) (removed int64, err error) {
 	var texts []string
-	if err = s.b.Usable(ctx); err == nil {
-		texts, err = s.texts(vs)
+	if err = b.Usable(ctx); err == nil {
+		texts, err = m.texts(vs)
 	}
 	if err == nil {
 		removed, err = inParts(texts, 1, func(some []string) (int64, error) {
-			return write(ctx, s.b, send.Number, zrem, s.b.Keys, some...)
+			return write(ctx, b, send.Number, zrem, b.Keys, some...)
 		})
 	}
-	return removed, s.b.Failed("remove from", err)
+	return removed, b.Failed("remove from", err)
 }
 
 // UnionInto writes the members of this set and of the sets of other names into the set of the name to, over whatever that

@@ -40,7 +40,9 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		"nil codec":       {WithMemberCodec[string](nil)},
 		"another type":    {WithMemberCodec(codec.For[int](codec.Text))},
 	} {
-		refused(what, kit{name, New[string](e, name, opts...)})
+		k := kit{name, New[string](e, name, opts...), NewLex(e, "")}
+		refused(what, k)
+		require.ErrorIs(t, k.l.Check(ctx), ErrInvalidArgument)
 	}
 	for _, bad := range []string{"", strings.Repeat("n", 1001)} {
 		refused("name", kitOn(e, bad))
@@ -58,6 +60,8 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 			"add score": second(k.s.AddScore(ctx, 1, v)),
 			"scores":    second(k.s.Scores(ctx, "a", v)),
 			"remove":    second(k.s.Remove(ctx, "a", v)),
+			"texts":     second(k.l.Add(ctx, "a", v)),
+			"no texts":  second(k.l.Remove(ctx, "a", v)),
 		} {
 			require.ErrorIs(t, err, ErrInvalidArgument, "%s: %s", op, what)
 			require.NotContains(t, err.Error(), strings.Repeat("v", 10), op)
@@ -95,6 +99,11 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = k.s.Expire(ctx, time.Microsecond)
 	require.ErrorIs(t, err, ErrInvalidArgument)
+	far := Prefix(strings.Repeat("v", 1001))
+	for _, err := range []error{second(k.l.Count(ctx, far)), second(k.l.RemoveRange(ctx, far)), second(texts(k.l.Range(ctx, far)))} {
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		require.NotContains(t, err.Error(), "vvv")
+	}
 	_, err = New[map[string]int](e, name).Len(ctx)
 	require.ErrorIs(t, err, ErrInvalidArgument, "the bytes of a map are not always the same")
 	require.ErrorIs(t, second(New[*int](e, name).Add(ctx, 1, nil)), ErrInvalidArgument)
@@ -112,6 +121,7 @@ func TestNothingIsSentForNothing(t *testing.T) {
 	for _, err := range []error{
 		second(k.s.AddMany(t.Context())), second(k.s.Scores(t.Context())), second(k.s.Remove(t.Context())),
 		second(k.s.PopMin(t.Context(), 0)), second(collect(k.s.All(t.Context(), WithLimit(0)))),
+		second(k.l.Add(t.Context())), second(k.l.Remove(t.Context())), second(k.l.PopMin(t.Context(), 0)),
 	} {
 		require.NoError(t, err)
 	}

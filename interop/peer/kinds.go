@@ -105,6 +105,52 @@ func (s ScoredSet) Combine(ctx context.Context, operation string, names ...strin
 	return s.number(ctx, operation, words...)
 }
 
+// LexSet is an RLexSortedSet of Redisson, as one Java thread uses it.
+type LexSet struct{ object }
+
+// LexSet returns the set of texts of that name, used by the thread.
+func (p *Peer) LexSet(thread, name string) LexSet {
+	return LexSet{p.mapOf("lexsortedset", thread, name, "String")}
+}
+
+// AddAll adds texts, and returns how many were not there.
+func (s LexSet) AddAll(ctx context.Context, texts ...any) (int64, error) {
+	return s.number(ctx, "addAll", texts...)
+}
+
+// Range returns the texts from one to before another.
+func (s LexSet) Range(ctx context.Context, from, before string) ([]Datum, error) {
+	return ScoredSet(s).list(ctx, "range", from, before)
+}
+
+// RangeTail returns the texts after one.
+func (s LexSet) RangeTail(ctx context.Context, after string) ([]Datum, error) {
+	return ScoredSet(s).list(ctx, "rangeTail", after)
+}
+
+// Count returns how many texts there are from one to before another.
+func (s LexSet) Count(ctx context.Context, from, before string) (int64, error) {
+	return s.number(ctx, "count", from, before)
+}
+
+// RemoveRange removes the texts from one to before another, and returns how many there were.
+func (s LexSet) RemoveRange(ctx context.Context, from, before string) (int64, error) {
+	return s.number(ctx, "removeRange", from, before)
+}
+
+// Rank returns how many texts come before one.
+func (s LexSet) Rank(ctx context.Context, text string) (int64, error) {
+	return s.number(ctx, "rank", text)
+}
+
+// Remove removes a text.
+func (s LexSet) Remove(ctx context.Context, text string) (bool, error) {
+	return s.truth(ctx, "remove", text)
+}
+
+// PollFirst takes the first text, null for none.
+func (s LexSet) PollFirst(ctx context.Context) (Datum, error) { return s.datum(ctx, "pollFirst") }
+
 func (s ScoredSet) list(ctx context.Context, operation string, args ...any) ([]Datum, error) {
 	reply, err := s.do(ctx, operation, args...)
 	if err != nil {

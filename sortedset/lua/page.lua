@@ -1,10 +1,11 @@
 -- page.lua: some members of a sorted set in their order, for a walk.
 --
 -- Include: entries.lua
+-- Include: bounds.lua
 -- KEYS[1]  set
 -- ARGV[1]  1: by falling scores, 0: by rising ones
--- ARGV[2]  the lowest score, as ZCOUNT takes it
--- ARGV[3]  the highest score
+-- ARGV[2]  the lowest score, as ZCOUNT takes it, or the first text, as ZLEXCOUNT takes it
+-- ARGV[3]  the highest score, or the last text
 -- ARGV[4]  how many members at most
 -- ARGV[5]  bytes at most, about
 -- ARGV[6]  how many members to ask for first
@@ -55,9 +56,9 @@ end
 local card = redis.call('zcard', key)
 local from, to = 0, card -- without to itself
 if ARGV[2] ~= '-inf' or ARGV[3] ~= '+inf' then
-	local above, below = redis.call('zcount', key, ARGV[2], '+inf'), redis.call('zcount', key, '-inf', ARGV[3])
-	from = card - (back and below or above)
-	to = back and above or below
+	local low, high = bounds(key, card, ARGV[2], ARGV[3])
+	from = back and card - high or low
+	to = back and card - low or high
 end
 if ARGV[7] == 'rank' then
 	from, to = tonumber(ARGV[8]), tonumber(ARGV[9]) + 1

@@ -1,9 +1,10 @@
--- remove_range.lua: remove members of a sorted set by their ranks or their scores, some at a time.
+-- remove_range.lua: remove members of a sorted set by their ranks, their scores or their texts, some at a time.
 --
+-- Include: bounds.lua
 -- KEYS[1]  set
--- ARGV[1]  rank, or score
--- ARGV[2]  the first rank, from the end if negative, or the lowest score, as ZCOUNT takes it
--- ARGV[3]  the last rank, or the highest score
+-- ARGV[1]  rank, or bounds
+-- ARGV[2]  the first rank, from the end if negative, or the lowest score, as ZCOUNT takes it, or text, as ZLEXCOUNT does
+-- ARGV[3]  the last rank, or the highest score or text
 -- ARGV[4]  how many at most
 -- ARGV[5]  bytes at most, about: to free memory takes time
 --
@@ -21,8 +22,7 @@ if ARGV[1] == 'rank' then
 	end
 	to = math.min(to, card)
 else
-	from = card - redis.call('zcount', KEYS[1], ARGV[2], '+inf')
-	to = redis.call('zcount', KEYS[1], '-inf', ARGV[3])
+	from, to = bounds(KEYS[1], card, ARGV[2], ARGV[3])
 end
 local n = math.min(to - from, tonumber(ARGV[4]))
 if n < 1 then

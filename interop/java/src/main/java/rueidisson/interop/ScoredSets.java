@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.redisson.api.RLexSortedSet;
 import org.redisson.api.RScoredSortedSet;
 import org.redisson.client.protocol.ScoredEntry;
 
@@ -45,6 +46,21 @@ final class ScoredSets {
             case "intersection" -> set.intersection(names(r));
             case "diff" -> set.diff(names(r));
             case "size" -> set.size();
+            default -> throw r.unknown();
+        };
+    }
+
+    /** The operations of {@link RLexSortedSet}, whose elements are texts. */
+    static Object texts(Request r, RLexSortedSet set) {
+        return switch (r.operation()) {
+            case "addAll" -> set.addAllCounted(List.of(names(r)));
+            case "range" -> Values.words(set.range(r.text(0), true, r.text(1), false));
+            case "rangeTail" -> Values.words(set.rangeTail(r.text(0), false));
+            case "count" -> set.count(r.text(0), true, r.text(1), false);
+            case "removeRange" -> set.removeRange(r.text(0), true, r.text(1), false);
+            case "rank" -> set.rank(r.text(0));
+            case "remove" -> set.remove(r.text(0));
+            case "pollFirst" -> Values.word(set.pollFirst());
             default -> throw r.unknown();
         };
     }
