@@ -237,7 +237,7 @@ func bothWriteTexts(t *testing.T, w *world) {
 	ctx, name := within(t), w.bucketName(t)
 	mine, theirs := sortedset.NewLex(w.client(t), name), w.java.LexSet(name, name)
 	number(t, 3)(mine.Add(ctx, "b", "a", "é"))
-	number(t, 2)(theirs.AddAll(ctx, "ab", "c", "a"))
+	did(t, true)(theirs.AddAll(ctx, "ab", "c", "a"))
 	var all []string
 	for text, err := range mine.Range(ctx, sortedset.Span{}) {
 		require.NoError(t, err)

@@ -155,7 +155,7 @@ func (b *base) walk(ctx context.Context, bad error, at begin, lowest, highest st
 // page reads some members, and how many come after them.
 func (b *base) page(ctx context.Context, at begin, back bool, lowest, highest string, left int64, p paging.Plan) ([]scored, int64, error) {
 	got, err := read(ctx, b, pageOf, p.Expect(readPage), flag(back), lowest, highest,
-		decimal(min(left, mostPage)), decimal(paging.Bytes), decimal(p.N), at.at, at.first, at.second)
+		decimal(min(left, mostPage)), decimal(paging.Bytes), at.at, at.first, at.second)
 	return got.some, got.number, err
 }
 
@@ -268,7 +268,7 @@ func (b *base) pop(ctx context.Context, n int, one send.Operation, back bool) (t
 			got, err = write(ctx, b, poppedOf, p.UpTo(1).Expect(one), b.Keys)
 		} else {
 			got, err = write(ctx, b, pageOf, p.Expect(popScript), b.Keys,
-				flag(back), decimal(int64(min(n-len(texts), mostMembers))), decimal(paging.Bytes), decimal(p.N))
+				flag(back), decimal(int64(min(n-len(texts), mostMembers))), decimal(paging.Bytes))
 		}
 		texts, left = append(texts, got.some...), got.number
 		b.saw(&p, got.some)

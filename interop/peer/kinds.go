@@ -113,9 +113,9 @@ func (p *Peer) LexSet(thread, name string) LexSet {
 	return LexSet{p.mapOf("lexsortedset", thread, name, "String")}
 }
 
-// AddAll adds texts, and returns how many were not there.
-func (s LexSet) AddAll(ctx context.Context, texts ...any) (int64, error) {
-	return s.number(ctx, "addAll", texts...)
+// AddAll adds texts; false if all were there.
+func (s LexSet) AddAll(ctx context.Context, texts ...any) (bool, error) {
+	return s.truth(ctx, "addAll", texts...)
 }
 
 // Range returns the texts from one to before another.

@@ -8,10 +8,9 @@
 -- ARGV[3]  the highest score, or the last text
 -- ARGV[4]  how many members at most
 -- ARGV[5]  bytes at most, about
--- ARGV[6]  how many members to ask for first
--- ARGV[7]  first: the walk begins; rank: it begins with a rank; after: it goes on after a member, which may be gone
--- ARGV[8]  that rank, from the end if negative, or the score of that member
--- ARGV[9]  the last rank, or that member
+-- ARGV[6]  first: the walk begins; rank: it begins with a rank; after: it goes on after a member, which may be gone
+-- ARGV[7]  that rank, from the end if negative, or the score of that member
+-- ARGV[8]  the last rank, or that member
 --
 -- Returns  array  {members, each followed by its score; how many come after them}
 -- Replay   safe: it reads
@@ -60,8 +59,8 @@ if ARGV[2] ~= '-inf' or ARGV[3] ~= '+inf' then
 	from = back and card - high or low
 	to = back and card - low or high
 end
-if ARGV[7] == 'rank' then
-	from, to = tonumber(ARGV[8]), tonumber(ARGV[9]) + 1
+if ARGV[6] == 'rank' then
+	from, to = tonumber(ARGV[7]), tonumber(ARGV[8]) + 1
 	if from < 0 then
 		from = math.max(from + card, 0)
 	end
@@ -69,8 +68,8 @@ if ARGV[7] == 'rank' then
 		to = to + card
 	end
 	to = math.min(to, card)
-elseif ARGV[7] == 'after' then
-	from = math.max(from, past(ARGV[8], ARGV[9]))
+elseif ARGV[6] == 'after' then
+	from = math.max(from, past(ARGV[7], ARGV[8]))
 end
-local found, n = entries(key, back, from, math.min(tonumber(ARGV[4]), math.max(to - from, 0)), tonumber(ARGV[5]), tonumber(ARGV[6]))
+local found, n = entries(key, back, from, math.min(tonumber(ARGV[4]), math.max(to - from, 0)), tonumber(ARGV[5]))
 return {found, math.max(to - from - n, 0)}

@@ -5,12 +5,11 @@
 -- ARGV[1]  1: those with the highest scores, 0: those with the lowest
 -- ARGV[2]  how many at most
 -- ARGV[3]  bytes at most, about
--- ARGV[4]  how many to ask for first
 --
 -- Returns  array  {members, each followed by its score; how many are left}
 -- Replay   unsafe: what it removed is in the answer alone
 local back = ARGV[1] == '1'
-local found, n = entries(KEYS[1], back, 0, tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+local found, n = entries(KEYS[1], back, 0, tonumber(ARGV[2]), tonumber(ARGV[3]))
 if n > 0 then
 	redis.call('zremrangebyrank', KEYS[1], back and -n or 0, back and -1 or n - 1)
 end

@@ -29,7 +29,7 @@ if n < 1 then
 	return {0, 0, from}
 end
 local size = 1 -- of the largest of some
-for i = 0, 4 do
+for i = 0, n > 1 and 4 or -1 do
 	local at = from + math.floor((n - 1) * i / 4)
 	size = math.max(size, #redis.call('zrange', KEYS[1], at, at)[1])
 end

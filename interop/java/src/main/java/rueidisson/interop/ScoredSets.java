@@ -53,7 +53,7 @@ final class ScoredSets {
     /** The operations of {@link RLexSortedSet}, whose elements are texts. */
     static Object texts(Request r, RLexSortedSet set) {
         return switch (r.operation()) {
-            case "addAll" -> set.addAllCounted(List.of(names(r)));
+            case "addAll" -> set.addAll(List.of(names(r)));
             case "range" -> Values.words(set.range(r.text(0), true, r.text(1), false));
             case "rangeTail" -> Values.words(set.rangeTail(r.text(0), false));
             case "count" -> set.count(r.text(0), true, r.text(1), false);
