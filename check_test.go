@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/bloom"
+	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/fence"
@@ -36,6 +36,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/set"
+	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -548,6 +549,40 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"sorted set": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := sortedset.New[int](c, name)
+			did := func(_ any, _ bool, err error) error { return err }
+			u.do(last(s.Add(u.ctx, 1, 1)), last(s.AddScore(u.ctx, 1, 1)), last(s.AddScore(u.ctx, 1e300, 2)), last(s.Scores(u.ctx, 1)))
+			score, there, err := s.Score(u.ctx, 1)
+			rank, ranked, bad := s.Rank(u.ctx, 1)
+			back, backed, worse := s.RevRank(u.ctx, 1)
+			u.do(did(score, there, err), did(rank, ranked, bad), did(back, backed, worse), last(s.Count(u.ctx, sortedset.AtLeast(1))), last(s.Len(u.ctx)))
+			for _, err := range s.All(u.ctx) {
+				u.do(err)
+			}
+			u.do(last(s.UnionInto(u.ctx, name, nil)), last(s.InterInto(u.ctx, name, nil)), last(s.DiffInto(u.ctx, name, nil)))
+			u.do(last(s.RangeInto(u.ctx, name, 0, -1)), last(s.PopMin(u.ctx, 1)), last(s.PopMax(u.ctx, 1)), last(s.PopMin(u.ctx, 2)))
+			u.do(last(s.RemoveByRank(u.ctx, 0, 1)), last(s.Remove(u.ctx, 1)), last(s.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"set of texts": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.NewLex(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			l := sortedset.NewLex(c, name)
+			u.do(last(l.Add(u.ctx, "a", "b", "c")), last(l.Count(u.ctx, sortedset.Span{})), last(l.Len(u.ctx)))
+			_, _, err := l.Rank(u.ctx, "a")
+			u.do(err)
+			for _, err := range l.Range(u.ctx, sortedset.Prefix("a")) {
+				u.do(err)
+			}
+			u.do(last(l.PopMin(u.ctx, 1)), last(l.PopMin(u.ctx, 2)), last(l.Remove(u.ctx, "a")), last(l.RemoveRange(u.ctx, sortedset.Span{})))
+			u.do(last(l.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
 	"bounded queue": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewBounded[int](c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {
@@ -609,6 +644,9 @@ var checkedKinds = map[string]checked{
 		use: func(u *user, c *rueidisson.Client, name string) {
 			d := counter.NewDistinct[int](c, name)
 			u.do(d.Add(u.ctx, 1, 2), last(d.Count(u.ctx)), d.Merge(u.ctx, name), last(d.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
 	"bloom filter": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bloom.New[int](c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {

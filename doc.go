@@ -55,6 +55,8 @@
 //   - [bloom.New]: a Bloom filter: was it perhaps seen before?
 //   - [set.New]: members, with unions, intersections and differences
 //   - [set.NewCache]: members with times to live
+//   - [sortedset.New]: members in the order of their scores
+//   - [sortedset.NewLex]: texts in their order
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -127,6 +129,8 @@
 // [bloom.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bloom#New
 // [set.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#New
 // [set.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#NewCache
+// [sortedset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#New
+// [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

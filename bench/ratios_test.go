@@ -135,6 +135,7 @@ func headings() []heading {
 		{"Permits", permitRows},
 		{"Maps", mapRows},
 		{"Values", slices.Concat(bucketRows, setRows)},
+		{"Values", slices.Concat(bucketRows, sortedSetRows)},
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},

@@ -51,6 +51,8 @@ var tested = map[string][]string{
 	"bloom.New":                  {"bloom"},
 	"set.New":                    {"set"},
 	"set.NewCache":               {"set-cache"},
+	"sortedset.New":              {"score", "sorted-set"},
+	"sortedset.NewLex":           {"texts"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

@@ -199,6 +199,9 @@ var objects = []object{
 	datum("bytes", appendOrRead, appended),
 	datum("set", addOrPop, popped),
 	datum("set-cache", addOrRemove, removed),
+	datum("score", score, scoredOnce),
+	datum("sorted-set", scoreOrPop, poppedOnce).judgedAgain(),
+	datum("texts", addOrPopText, poppedOnce).judgedAgain(),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)

@@ -88,6 +88,8 @@ var seeds = []seed{
 		name: "the next block begins at the end of this one",
 		old:  "return {next_id, n, size}", new: "return {next_id, string.format('%.0f', n + 1), size}",
 		object: "ids", nemesis: "cut", says: "have the id",
+	},
+	{
 		name: "a filter lacks the last bit of a value",
 		old:  "for i = 4, #ARGV do\n\twords[n + 1], words[n + 2], words[n + 3], words[n + 4]", new: "for i = 4, #ARGV - 1 do\n\twords[n + 1], words[n + 2], words[n + 3], words[n + 4]",
 		object: "bloom", nemesis: "cut", says: "is not found",

@@ -35,6 +35,130 @@ func (s ScoredSet) Add(ctx context.Context, score float64, v Datum) (bool, error
 	return s.truth(ctx, "add", strconv.FormatFloat(score, 'g', -1, 64), v)
 }
 
+// AddAll puts elements with their scores there, and returns how many were not.
+func (s ScoredSet) AddAll(ctx context.Context, scores map[Datum]float64) (int64, error) {
+	var words []any
+	for v, score := range scores {
+		words = append(words, strconv.FormatFloat(score, 'g', -1, 64), v)
+	}
+	return s.number(ctx, "addAll", words...)
+}
+
+// AddIf does tryAdd, addIfExists, addIfLess or addIfGreater.
+func (s ScoredSet) AddIf(ctx context.Context, operation string, score float64, v Datum) (bool, error) {
+	return s.truth(ctx, operation, strconv.FormatFloat(score, 'g', -1, 64), v)
+}
+
+// AddScore returns the new score of an element, as Java spells it.
+func (s ScoredSet) AddScore(ctx context.Context, delta float64, v Datum) (string, error) {
+	reply, err := s.do(ctx, "addScore", strconv.FormatFloat(delta, 'g', -1, 64), v)
+	if err != nil {
+		return "", err
+	}
+	return reply.Text()
+}
+
+// Rank returns the rank of an element, RevRank that from the highest score.
+func (s ScoredSet) Rank(ctx context.Context, v Datum) (int64, error) { return s.number(ctx, "rank", v) }
+
+// RevRank returns how many elements have higher scores.
+func (s ScoredSet) RevRank(ctx context.Context, v Datum) (int64, error) {
+	return s.number(ctx, "revRank", v)
+}
+
+// Count returns how many elements have a score from one to below another.
+func (s ScoredSet) Count(ctx context.Context, from, below float64) (int64, error) {
+	return s.number(ctx, "count", from, below)
+}
+
+// RemoveRangeByRank returns how many elements it has removed, from one rank through another.
+func (s ScoredSet) RemoveRangeByRank(ctx context.Context, from, through int) (int64, error) {
+	return s.number(ctx, "removeRangeByRank", from, through)
+}
+
+// RemoveRangeByScore returns how many elements it has removed, with scores from one to below another.
+func (s ScoredSet) RemoveRangeByScore(ctx context.Context, from, below float64) (int64, error) {
+	return s.number(ctx, "removeRangeByScore", from, below)
+}
+
+// PollFirstOf takes elements of the lowest scores.
+func (s ScoredSet) PollFirstOf(ctx context.Context, n int) ([]Datum, error) {
+	return s.list(ctx, "pollFirstOf", n)
+}
+
+// EntryRange returns elements by their ranks, each followed by its score, a text.
+func (s ScoredSet) EntryRange(ctx context.Context, from, through int) ([]Datum, error) {
+	return s.list(ctx, "entryRange", from, through)
+}
+
+// EntryRangeByScore returns elements with scores from one to below another, each followed by its score, a text.
+func (s ScoredSet) EntryRangeByScore(ctx context.Context, from, below float64) ([]Datum, error) {
+	return s.list(ctx, "entryRangeByScore", from, below)
+}
+
+// Combine does union, intersection or diff into the set, and returns how many elements it has then.
+func (s ScoredSet) Combine(ctx context.Context, operation string, names ...string) (int64, error) {
+	words := make([]any, len(names))
+	for i, name := range names {
+		words[i] = name
+	}
+	return s.number(ctx, operation, words...)
+}
+
+// LexSet is an RLexSortedSet of Redisson, as one Java thread uses it.
+type LexSet struct{ object }
+
+// LexSet returns the set of texts of that name, used by the thread.
+func (p *Peer) LexSet(thread, name string) LexSet {
+	return LexSet{p.mapOf("lexsortedset", thread, name, "String")}
+}
+
+// AddAll adds texts; false if all were there.
+func (s LexSet) AddAll(ctx context.Context, texts ...any) (bool, error) {
+	return s.truth(ctx, "addAll", texts...)
+}
+
+// Range returns the texts from one to before another.
+func (s LexSet) Range(ctx context.Context, from, before string) ([]Datum, error) {
+	return ScoredSet(s).list(ctx, "range", from, before)
+}
+
+// RangeTail returns the texts after one.
+func (s LexSet) RangeTail(ctx context.Context, after string) ([]Datum, error) {
+	return ScoredSet(s).list(ctx, "rangeTail", after)
+}
+
+// Count returns how many texts there are from one to before another.
+func (s LexSet) Count(ctx context.Context, from, before string) (int64, error) {
+	return s.number(ctx, "count", from, before)
+}
+
+// RemoveRange removes the texts from one to before another, and returns how many there were.
+func (s LexSet) RemoveRange(ctx context.Context, from, before string) (int64, error) {
+	return s.number(ctx, "removeRange", from, before)
+}
+
+// Rank returns how many texts come before one.
+func (s LexSet) Rank(ctx context.Context, text string) (int64, error) {
+	return s.number(ctx, "rank", text)
+}
+
+// Remove removes a text.
+func (s LexSet) Remove(ctx context.Context, text string) (bool, error) {
+	return s.truth(ctx, "remove", text)
+}
+
+// PollFirst takes the first text, null for none.
+func (s LexSet) PollFirst(ctx context.Context) (Datum, error) { return s.datum(ctx, "pollFirst") }
+
+func (s ScoredSet) list(ctx context.Context, operation string, args ...any) ([]Datum, error) {
+	reply, err := s.do(ctx, operation, args...)
+	if err != nil {
+		return nil, err
+	}
+	return reply.data()
+}
+
 // Score returns the score of an element, as Java spells it; "null" if it is not there.
 func (s ScoredSet) Score(ctx context.Context, v Datum) (string, error) {
 	reply, err := s.do(ctx, "getScore", v)
@@ -65,13 +189,7 @@ func (s ScoredSet) TakeLast(ctx context.Context) (Datum, error) { return s.datum
 func (s ScoredSet) First(ctx context.Context) (Datum, error) { return s.datum(ctx, "first") }
 
 // ReadAll returns all elements, in their order.
-func (s ScoredSet) ReadAll(ctx context.Context) ([]Datum, error) {
-	reply, err := s.do(ctx, "readAll")
-	if err != nil {
-		return nil, err
-	}
-	return reply.data()
-}
+func (s ScoredSet) ReadAll(ctx context.Context) ([]Datum, error) { return s.list(ctx, "readAll") }
 
 // Stream is an RStream of Redisson, as one Java thread uses it.
 type Stream struct{ object }

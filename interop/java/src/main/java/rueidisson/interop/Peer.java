@@ -17,6 +17,7 @@ import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RHyperLogLog;
 import org.redisson.api.RIdGenerator;
+import org.redisson.api.RLexSortedSet;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
@@ -126,6 +127,7 @@ final class Peer {
             case "reliabletopic" -> topics.run(r, object(r, RReliableTopic.class, name -> redisson.getReliableTopic(name, codec(r))));
             case "ringbuffer" -> RingBuffers.run(r, ring(r));
             case "scoredsortedset" -> ScoredSets.run(r, scored(r));
+            case "lexsortedset" -> ScoredSets.texts(r, object(r, RLexSortedSet.class, redisson::getLexSortedSet));
             case "stream" -> Streams.run(r, stream(r));
             case "bench" -> Benchmarks.run(r, redisson);
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
