@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bitset"
 	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/fence"
@@ -511,6 +512,17 @@ var checkedKinds = map[string]checked{
 			b := bucket.NewBytes(c, name)
 			u.do(last(b.Append(u.ctx, []byte("ab"))), last(b.WriteAt(u.ctx, []byte("c"), 0)), last(b.ReadAt(u.ctx, make([]byte, 1), 0)))
 			u.do(last(b.Truncate(u.ctx, 1)), last(b.Size(u.ctx)), last(b.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"bitset": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bitset.New(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := bitset.New(c, name)
+			u.do(last(s.Set(u.ctx, 1)), last(s.Set(u.ctx, 1, 2)), last(s.Clear(u.ctx, 1)), last(s.Get(u.ctx, 1)), last(s.Get(u.ctx, 1, 2)))
+			u.do(s.SetRange(u.ctx, 0, 100), s.ClearRange(u.ctx, 5, 50), last(s.Count(u.ctx)), last(s.Len(u.ctx)), last(s.Bytes(u.ctx)))
+			u.do(last(s.Int(8, 0).Get(u.ctx)), last(s.Int(8, 0).Set(u.ctx, 1)), last(s.Uint(8, 0).Add(u.ctx, 1)))
+			u.do(s.Or(u.ctx, name), s.Not(u.ctx), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},

@@ -40,6 +40,7 @@ var tested = map[string][]string{
 	"writethrough.New":           {"write-through", "write-behind"},
 	"multimap.NewList":           {"list-multimap"},
 	"multimap.NewSet":            {"set-multimap", "entry-lock"},
+	"bitset.New":                 {"bitset"},
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},

@@ -439,6 +439,8 @@ func TestTheLayersForbid(t *testing.T) {
 		{"internal/blocked", "internal/paging", false},
 		{"bucket", "internal/turn", true},
 		{"bucket", "rmap", false},
+		{"bitset", "internal/whole", true},
+		{"bitset", "bucket", false},
 		{"internal/turn", "internal/locking", true},
 		{"internal/turn", "lock", false},
 		{"internal/whole", "internal/object", true},

@@ -9,6 +9,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.redisson.api.RBinaryStream;
+import org.redisson.api.RBitSet;
 import org.redisson.api.RBucket;
 import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
@@ -89,6 +90,7 @@ final class Peer {
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
+            case "bitset" -> BitSets.run(r, object(r, RBitSet.class, redisson::getBitSet));
             case "bucket" -> Buckets.run(r, bucket(r));
             case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
             case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
