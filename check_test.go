@@ -22,6 +22,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/latch"
+	"github.com/rueidisson/rueidisson/list"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
@@ -525,6 +526,19 @@ var checkedKinds = map[string]checked{
 			u.do(s.Or(u.ctx, name), s.Not(u.ctx), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
+	},
+	"list": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return list.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			l := list.New[int](c, name)
+			did := func(_ int, _ bool, err error) error { return err }
+			u.do(last(l.Append(u.ctx, 1, 2, 3)), last(l.Prepend(u.ctx, 0)), last(l.Insert(u.ctx, 1, 5)), last(l.Insert(u.ctx, 1, 6, 7)))
+			u.do(did(l.Get(u.ctx, 1)), last(l.GetMany(u.ctx, 0, 1)), did(l.Set(u.ctx, 1, 8)), did(l.RemoveAt(u.ctx, 1)), did(l.RemoveAt(u.ctx, 0)))
+			_, _, err := l.Index(u.ctx, 3)
+			u.do(err, did(l.RemoveAt(u.ctx, -1)), last(l.Remove(u.ctx, 2, 1)), last(l.Range(u.ctx, 0, -1)), last(l.Len(u.ctx)))
+			u.do(l.Trim(u.ctx, 0, 0), last(l.Delete(u.ctx)))
+		},
+		wrong: []string{"SET", "1"},
 	},
 	"bounded queue": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewBounded[int](c, name) },

@@ -47,6 +47,7 @@
 //   - [bucket.New]: one value, with Update
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
+//   - [list.New]: elements by index
 //   - [bitset.New]: bits, and numbers of some bits each
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
@@ -112,6 +113,7 @@
 // [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
+// [list.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/list#New
 // [bitset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bitset#New
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded

@@ -41,6 +41,7 @@ var tested = map[string][]string{
 	"multimap.NewList":           {"list-multimap"},
 	"multimap.NewSet":            {"set-multimap", "entry-lock"},
 	"bitset.New":                 {"bitset"},
+	"list.New":                   {"list"},
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},

@@ -198,6 +198,7 @@ var objects = []object{
 	datum("update", updateBucket, updated),
 	datum("bytes", appendOrRead, appended),
 	datum("bitset", useBitset, checkBitset),
+	datum("list", useList, checkList),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)

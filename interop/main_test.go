@@ -44,7 +44,7 @@ func (p proof) run(t *testing.T, w *world) {
 // The two worlds run beside each other, but for the proofs that contend. Those of a world run one after the other;
 // only the waits of an object run at the same time, those of all versions.
 var (
-	all            = slices.Concat(lockProofs, fencedProofs, fairLockProofs, rwLockProofs, multiLockProofs, rateLimiterProofs, semaphoreProofs, latchProofs, permitProofs, mapProofs, entryObjectProofs, copyProofs, nearProofs, loadingProofs, writingProofs, cacheProofs, cacheLookProofs, multimapProofs, bucketProofs, bitsetProofs, queueProofs, delayedProofs, kindProofs, topicProofs, codecProofs)
+	all            = slices.Concat(lockProofs, fencedProofs, fairLockProofs, rwLockProofs, multiLockProofs, rateLimiterProofs, semaphoreProofs, latchProofs, permitProofs, mapProofs, entryObjectProofs, copyProofs, nearProofs, loadingProofs, writingProofs, cacheProofs, cacheLookProofs, multimapProofs, bucketProofs, bitsetProofs, listProofs, queueProofs, delayedProofs, kindProofs, topicProofs, codecProofs)
 	waits          = map[string][]proof{"lock": lockWaits, "group_of_locks": groupWaits, "fair_lock": fairLockWaits, "read-write_lock": rwLockWaits, "rate_limiter": rateLimiterWaits, "permit_semaphore": permitWaits, "map_cache": cacheWaits, "bounded_queue": boundedWaits, "delayed_queue": delayedWaits}
 	essential      = slices.Concat(lockEssentials, rateLimiterEssentials, semaphoreEssentials, latchEssentials, permitEssentials, mapEssentials, cacheEssentials, bucketEssentials, queueEssentials, delayedEssentials, topicEssentials)
 	essentialWaits = map[string][]proof{"rate_limiter": rateLimiterEssentialWaits}

@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/bitset"
 	"github.com/rueidisson/rueidisson/bucket"
+	"github.com/rueidisson/rueidisson/list"
 )
 
 // Offer is what a product costs, and how many are left.
@@ -66,6 +67,29 @@ func tail(ctx context.Context, c *rueidisson.Client, name string, n int64) (stri
 	}
 	all, err := io.ReadAll(r)
 	return string(all), err
+}
+
+// playlist is the songs of a user, in their order.
+func playlist(c *rueidisson.Client, user string) *list.List[string] {
+	return list.New[string](c, "playlist:"+user)
+}
+
+// playNext puts a song after the first one, which is playing.
+func playNext(ctx context.Context, c *rueidisson.Client, user, song string) error {
+	did, err := playlist(c, user).Insert(ctx, 1, song)
+	if err == nil && !did { // nothing is playing
+		_, err = playlist(c, user).Append(ctx, song)
+	}
+	return err
+}
+
+// note keeps the newest n lines of a history, the newest first.
+func note(ctx context.Context, c *rueidisson.Client, name, line string, n int64) error {
+	history := list.New[string](c, "history:"+name)
+	if _, err := history.Prepend(ctx, line); err != nil {
+		return err
+	}
+	return history.Trim(ctx, 0, n-1)
 }
 
 // visitors are those of a day: a bit for each user's number. All days are in one slot of a cluster.
@@ -154,4 +178,25 @@ func Example_bits() {
 	// true <nil>
 	// 1 <nil>
 	// 2 <nil>
+}
+
+func Example_lists() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	songs := playlist(c, "ann")
+	_, err := songs.Append(ctx, "a", "b")
+	check(err)
+	check(playNext(ctx, c, "ann", "c"))
+	fmt.Println(songs.Range(ctx, 0, -1))
+	fmt.Println(songs.RemoveAt(ctx, 2))
+	for _, line := range []string{"first", "second", "third"} {
+		check(note(ctx, c, "ann", line, 2))
+	}
+	fmt.Println(list.New[string](c, "history:ann").Range(ctx, 0, -1))
+	// Output:
+	// [a c b] <nil>
+	// b true <nil>
+	// [third second] <nil>
 }

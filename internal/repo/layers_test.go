@@ -441,6 +441,8 @@ func TestTheLayersForbid(t *testing.T) {
 		{"bucket", "rmap", false},
 		{"bitset", "internal/whole", true},
 		{"bitset", "bucket", false},
+		{"list", "internal/paging", true},
+		{"list", "queue", false},
 		{"internal/turn", "internal/locking", true},
 		{"internal/turn", "lock", false},
 		{"internal/whole", "internal/object", true},

@@ -13,6 +13,7 @@ import org.redisson.api.RBitSet;
 import org.redisson.api.RBucket;
 import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RList;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
@@ -91,6 +92,7 @@ final class Peer {
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
             case "bitset" -> BitSets.run(r, object(r, RBitSet.class, redisson::getBitSet));
+            case "list" -> Lists.run(r, list(r));
             case "bucket" -> Buckets.run(r, bucket(r));
             case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
             case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
@@ -134,6 +136,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RBucket<Object> bucket(Request r) {
         return object(r, RBucket.class, name -> redisson.getBucket(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RList<Object> list(Request r) {
+        return object(r, RList.class, name -> redisson.getList(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
