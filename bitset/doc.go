@@ -17,7 +17,7 @@
 // # What it promises
 //
 // Each call to the server is one step, in the order of the server. One call has up to 4,096 offsets, a range of up
-// to 8,388,608 bits, a count of up to 4 MB, and any number of bits of [Set.And], [Set.Or], [Set.Xor] and [Set.Not]. What
+// to 2,097,152 bits, a count of up to 4 MB, and any number of bits of [Set.And], [Set.Or], [Set.Xor] and [Set.Not]. What
 // needs more of them is done in pieces, between which others may change the bitset: comments say where.
 //
 // A write is sent once. If its reply is lost, or the caller stops waiting, it returns [ErrOutcomeUnknown]: it may have been
@@ -28,8 +28,8 @@
 //
 // # What it does not promise
 //
-// The server makes room up to the highest bit that is set, at once: 512 MB for the last one, and nothing else is done for
-// some 100 ms. Clearing makes no room, and gives none back; Delete does.
+// The server makes room up to the highest bit that is set, at once: 512 MB for the last one, and nothing else is done until
+// it has, for seconds where memory is slow. Clearing makes no room, and gives none back; Delete does.
 //
 // A failover loses writes that the new master did not know. A bitset that the server evicts, or that expires, is all
 // zeros.

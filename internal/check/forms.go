@@ -35,6 +35,7 @@ var forms = map[string][]any{
 	"lmove": {key, key, "LEFT", "RIGHT"}, "blmove": {key, key, "LEFT", "RIGHT", "0"},
 	"rename": {key, key}, "renamenx": {key, key}, "copy": {key, key}, "smove": {key, key, "0"},
 	"set":   {key, "0"},
+	"bitop": {"NOT", key, key},
 	"xread": {"STREAMS", key, "0"}, "xreadgroup": {"GROUP", "0", "0", "STREAMS", key, "0"},
 	"memory usage": {key},
 }
@@ -50,7 +51,8 @@ func kindOf(name string) string {
 	switch name {
 	case "sadd", "scard", "sismember", "smembers", "srem", "sscan", "smove", "spop", "srandmember", "smismember":
 		return Set
-	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat":
+	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat",
+		"getbit", "setbit", "bitfield", "bitfield_ro", "bitcount", "bitop":
 		return String
 	case "lindex", "linsert", "llen", "lpop", "lpos", "lpush", "lpushx", "lrange", "lrem", "lset", "ltrim", "rpop", "rpush", "rpushx",
 		"lmove", "blmove", "lmpop", "blmpop", "blpop", "brpop":

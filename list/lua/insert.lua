@@ -16,11 +16,14 @@ local function push(how, all, first, last)
 		redis.call(how, KEYS[1], unpack(all, i, math.min(i + 4999, last)))
 	end
 end
-if #ARGV == 3 and at > 0 and at < size then
+local few = (#ARGV - 2) * at <= 100 * math.min(at, size - at) -- so that looking for the place takes less than to push again
+if few and at > 0 and at < size then
 	local next = redis.call('lindex', KEYS[1], at)
 	redis.call('lset', KEYS[1], at, ARGV[2])
-	redis.call('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[3])
-	redis.call('lset', KEYS[1], at + 1, next)
+	for i = 3, #ARGV do
+		redis.call('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[i])
+	end
+	redis.call('lset', KEYS[1], at + #ARGV - 2, next)
 elseif at <= size / 2 then -- what is before them is pushed again, the last one first
 	local before, words = {}, {}
 	if at > 0 then
