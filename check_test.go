@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bitset"
 	"github.com/rueidisson/rueidisson/bloom"
 	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
@@ -23,6 +24,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/latch"
+	"github.com/rueidisson/rueidisson/list"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multimap"
 	"github.com/rueidisson/rueidisson/queue"
@@ -582,6 +584,30 @@ var checkedKinds = map[string]checked{
 			u.do(last(l.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
+	},
+	"bitset": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bitset.New(c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := bitset.New(c, name)
+			u.do(last(s.Set(u.ctx, 1)), last(s.Set(u.ctx, 1, 2)), last(s.Clear(u.ctx, 1)), last(s.Get(u.ctx, 1)), last(s.Get(u.ctx, 1, 2)))
+			u.do(s.SetRange(u.ctx, 0, 100), s.ClearRange(u.ctx, 5, 50), last(s.Count(u.ctx)), last(s.Len(u.ctx)), last(s.Bytes(u.ctx)))
+			u.do(last(s.Int(8, 0).Get(u.ctx)), last(s.Int(8, 0).Set(u.ctx, 1)), last(s.Uint(8, 0).Add(u.ctx, 1)))
+			u.do(s.Or(u.ctx, name), s.Not(u.ctx), last(s.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"list": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return list.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			l := list.New[int](c, name)
+			did := func(_ int, _ bool, err error) error { return err }
+			u.do(last(l.Append(u.ctx, 1, 2, 3)), last(l.Prepend(u.ctx, 0)), last(l.Insert(u.ctx, 1, 5)), last(l.Insert(u.ctx, 1, 6, 7)))
+			u.do(did(l.Get(u.ctx, 1)), last(l.GetMany(u.ctx, 0, 1)), did(l.Set(u.ctx, 1, 8)), did(l.RemoveAt(u.ctx, 1)), did(l.RemoveAt(u.ctx, 0)))
+			_, _, err := l.Index(u.ctx, 3)
+			u.do(err, did(l.RemoveAt(u.ctx, -1)), last(l.Remove(u.ctx, 2, 1)), last(l.Range(u.ctx, 0, -1)), last(l.Len(u.ctx)))
+			u.do(l.Trim(u.ctx, 0, 0), last(l.Delete(u.ctx)))
+		},
+		wrong: []string{"SET", "1"},
 	},
 	"bounded queue": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return queue.NewBounded[int](c, name) },

@@ -58,13 +58,13 @@ func rowOf(label string, needs []check.Need, c *rueidisson.Client) string {
 		}
 		commands = append(commands, strings.ReplaceAll(n.Command, "|", " "))
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", label, list(keys, "<br>"), list(channels, "<br>"), list(commands, ", "))
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", label, listed(keys, "<br>"), listed(channels, "<br>"), listed(commands, ", "))
 }
 
 var shard = regexp.MustCompile(`\{name:\d+\}`)
 
 // list returns each word once, in order.
-func list(words []string, between string) string {
+func listed(words []string, between string) string {
 	slices.Sort(words)
 	return strings.Join(slices.Compact(words), between)
 }

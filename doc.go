@@ -57,6 +57,8 @@
 //   - [set.NewCache]: members with times to live
 //   - [sortedset.New]: members in the order of their scores
 //   - [sortedset.NewLex]: texts in their order
+//   - [list.New]: elements by index
+//   - [bitset.New]: bits, and numbers of some bits each
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -131,6 +133,8 @@
 // [set.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#NewCache
 // [sortedset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#New
 // [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
+// [list.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/list#New
+// [bitset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bitset#New
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

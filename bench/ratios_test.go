@@ -136,6 +136,7 @@ func headings() []heading {
 		{"Maps", mapRows},
 		{"Values", slices.Concat(bucketRows, setRows)},
 		{"Values", slices.Concat(bucketRows, sortedSetRows)},
+		{"Values", slices.Concat(bucketRows, bitsetRows)},
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},

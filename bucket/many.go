@@ -254,7 +254,7 @@ func (m *Many[T]) usable(ctx context.Context, all []entry) error {
 	}
 	for i := range all {
 		all[i].key = m.h.e.Map(all[i].name)
-		if err := checkKey(m.h.e, all[i].key); err != nil {
+		if err := object.CheckAlone(m.h.e, all[i].key); err != nil {
 			return fmt.Errorf("%s: %w", object.Quoted(all[i].name), err)
 		}
 	}

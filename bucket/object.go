@@ -24,14 +24,8 @@ type base struct {
 // newBase returns what a handle has without its codec; bad is an error of its options.
 func newBase(e *locking.Engine, kind, name string, bad error) *base {
 	b := &base{whole.New(e, kind, "string", name, whole.Alone), hubOf(e)}
-	b.Bad = cmp.Or(bad, checkKey(e, b.Key))
+	b.Bad = cmp.Or(bad, object.CheckAlone(e, b.Key))
 	return b
-}
-
-// checkKey refuses what is no key. Any slot will do: a bucket is one key.
-func checkKey(e *locking.Engine, key string) error {
-	anySlot := func(string) error { return nil }
-	return cmp.Or(object.CheckNameBy(e, key, anySlot), e.Fits(len(key)))
 }
 
 // Failed names the operation and the bucket in an error that is not nil.
@@ -61,9 +55,7 @@ func write[A any](ctx context.Context, b *base, as func(send.Answer, error) (A, 
 	if err = b.Usable(ctx); err != nil {
 		return answer, err
 	}
-	return send.Sent(b.Engine.Sender, ctx, func(ctx context.Context) (A, error) {
-		return as(b.Engine.RunBriefly(ctx, op, []string{b.Key}, args))
-	})
+	return whole.WriteBriefly(ctx, &b.Object, as, op, b.Keys, args...)
 }
 
 // common has the operations that [Bucket] and [Bytes] share.

@@ -45,6 +45,8 @@ var tested = map[string][]string{
 	"counter.NewDistinct":        {"distinct"},
 	"counter.NewFloat":           {"float"},
 	"counter.NewIDs":             {"ids"},
+	"bitset.New":                 {"bitset"},
+	"list.New":                   {"list"},
 	"bucket.New":                 {"bucket", "update"},
 	"bucket.NewMany":             {"bucket"},
 	"bucket.NewBytes":            {"bytes"},

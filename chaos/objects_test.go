@@ -202,6 +202,8 @@ var objects = []object{
 	datum("score", score, scoredOnce),
 	datum("sorted-set", scoreOrPop, poppedOnce).judgedAgain(),
 	datum("texts", addOrPopText, poppedOnce).judgedAgain(),
+	datum("bitset", useBitset, checkBitset),
+	datum("list", useList, checkList),
 	datum("queue", offerOrPoll, polled).judgedAgain(),
 	datum("bounded", offerOrPollBounded, bounded).setBy(func(ctx context.Context, c *rueidisson.Client, name string) error {
 		_, err := queue.NewBounded[int64](c, name).TrySetCapacity(ctx, capacity)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bitset"
 	"github.com/rueidisson/rueidisson/bucket"
+	"github.com/rueidisson/rueidisson/list"
 )
 
 // Offer is what a product costs, and how many are left.
@@ -67,6 +69,60 @@ func tail(ctx context.Context, c *rueidisson.Client, name string, n int64) (stri
 	return string(all), err
 }
 
+// playlist is the songs of a user, in their order.
+func playlist(c *rueidisson.Client, user string) *list.List[string] {
+	return list.New[string](c, "playlist:"+user)
+}
+
+// playNext puts a song after the first one, which is playing.
+func playNext(ctx context.Context, c *rueidisson.Client, user, song string) error {
+	did, err := playlist(c, user).Insert(ctx, 1, song)
+	if err == nil && !did { // nothing is playing
+		_, err = playlist(c, user).Append(ctx, song)
+	}
+	return err
+}
+
+// note keeps the newest n lines of a history, the newest first.
+func note(ctx context.Context, c *rueidisson.Client, name, line string, n int64) error {
+	history := list.New[string](c, "history:"+name)
+	if _, err := history.Prepend(ctx, line); err != nil {
+		return err
+	}
+	return history.Trim(ctx, 0, n-1)
+}
+
+// visitors are those of a day: a bit for each user's number. All days are in one slot of a cluster.
+func visitors(c *rueidisson.Client, day string) *bitset.Set { return bitset.New(c, "{visitors}:"+day) }
+
+// visited notes that a user visited, and reports whether it was the first time on that day.
+func visited(ctx context.Context, c *rueidisson.Client, day string, user int64) (first bool, err error) {
+	was, err := visitors(c, day).Set(ctx, user)
+	return err == nil && !was[0], err
+}
+
+// cameBack counts those who visited on all of the days.
+func cameBack(ctx context.Context, c *rueidisson.Client, days ...string) (int64, error) {
+	all := bitset.New(c, "{visitors}:back")
+	if _, err := all.Delete(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := visitors(c, days[0]).Copy(ctx, all.Name()); err != nil {
+		return 0, err
+	}
+	for _, day := range days[1:] {
+		if err := all.And(ctx, visitors(c, day).Name()); err != nil {
+			return 0, err
+		}
+	}
+	return all.Count(ctx)
+}
+
+// raise adds to the level of a player, which has eight bits.
+func raise(ctx context.Context, c *rueidisson.Client, player, by int64) (int64, error) {
+	return bitset.New(c, "levels").Uint(8, 8*player).Add(ctx, by)
+}
+
 func Example_buckets() {
 	c, stop := connect()
 	defer stop()
@@ -102,4 +158,45 @@ func Example_bytes() {
 	// line
 	//  <nil>
 	// seek in bytes "file:log": invalid argument: offset -500 from 21
+}
+
+func Example_bits() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	fmt.Println(visited(ctx, c, "monday", 3))
+	fmt.Println(visited(ctx, c, "monday", 5))
+	fmt.Println(visited(ctx, c, "monday", 5))
+	fmt.Println(visited(ctx, c, "tuesday", 5))
+	fmt.Println(cameBack(ctx, c, "monday", "tuesday"))
+	fmt.Println(raise(ctx, c, 7, 2))
+	// Output:
+	// true <nil>
+	// true <nil>
+	// false <nil>
+	// true <nil>
+	// 1 <nil>
+	// 2 <nil>
+}
+
+func Example_lists() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	songs := playlist(c, "ann")
+	_, err := songs.Append(ctx, "a", "b")
+	check(err)
+	check(playNext(ctx, c, "ann", "c"))
+	fmt.Println(songs.Range(ctx, 0, -1))
+	fmt.Println(songs.RemoveAt(ctx, 2))
+	for _, line := range []string{"first", "second", "third"} {
+		check(note(ctx, c, "ann", line, 2))
+	}
+	fmt.Println(list.New[string](c, "history:ann").Range(ctx, 0, -1))
+	// Output:
+	// [a c b] <nil>
+	// b true <nil>
+	// [third second] <nil>
 }

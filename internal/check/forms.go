@@ -37,6 +37,7 @@ var forms = map[string][]any{
 	"rename": {key, key}, "renamenx": {key, key}, "copy": {key, key}, "smove": {key, key, "0"},
 	"zunionstore": {key, "1", key}, "zinterstore": {key, "1", key}, "zdiffstore": {key, "1", key}, "zrangestore": {key, key, "0", "0"},
 	"set":   {key, "0"},
+	"bitop": {"NOT", key, key},
 	"xread": {"STREAMS", key, "0"}, "xreadgroup": {"GROUP", "0", "0", "STREAMS", key, "0"},
 	"memory usage": {key},
 }
@@ -53,7 +54,7 @@ func kindOf(name string) string {
 	case "sadd", "scard", "sismember", "smembers", "srem", "sscan", "smove", "spop", "srandmember", "smismember":
 		return Set
 	case "get", "set", "mget", "strlen", "getrange", "setrange", "append", "incrby", "decrby", "incr", "decr", "setex", "psetex", "setnx", "getdel", "getex", "incrbyfloat",
-		"bitcount", "bitfield", "bitfield_ro", "getbit", "setbit":
+		"getbit", "setbit", "bitfield", "bitfield_ro", "bitcount", "bitop":
 		return String
 	case "lindex", "linsert", "llen", "lpop", "lpos", "lpush", "lpushx", "lrange", "lrem", "lset", "ltrim", "rpop", "rpush", "rpushx",
 		"lmove", "blmove", "lmpop", "blmpop", "blpop", "brpop":

@@ -69,6 +69,14 @@ func CheckNameBy(e *locking.Engine, key string, onCluster func(string) error) er
 	return nil
 }
 
+// CheckAlone returns an error if no object of one key can have it: any slot of a cluster will do.
+func CheckAlone(e *locking.Engine, key string) error {
+	if err := CheckNameBy(e, key, func(string) error { return nil }); err != nil {
+		return err
+	}
+	return e.Fits(len(key))
+}
+
 // CheckContext refuses a nil context.
 func CheckContext(ctx context.Context) error { return Checked(ctx, nil) }
 

@@ -176,3 +176,10 @@ func Read[A any](ctx context.Context, o *Object, as func(send.Answer, error) (A,
 func Write[A any](ctx context.Context, o *Object, as func(send.Answer, error) (A, error), op send.Operation, on []string, args ...string) (A, error) {
 	return send.Sent(o.Engine.Sender, ctx, func(ctx context.Context) (A, error) { return as(o.Engine.Run(ctx, op, on, args)) })
 }
+
+// WriteBriefly is [Write] of what an operation of its own writes: a server without memory refuses it after few tries.
+func WriteBriefly[A any](ctx context.Context, o *Object, as func(send.Answer, error) (A, error), op send.Operation, on []string, args ...string) (A, error) {
+	return send.Sent(o.Engine.Sender, ctx, func(ctx context.Context) (A, error) {
+		return as(o.Engine.RunBriefly(ctx, op, on, args))
+	})
+}

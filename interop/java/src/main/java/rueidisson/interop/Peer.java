@@ -18,6 +18,11 @@ import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RHyperLogLog;
 import org.redisson.api.RIdGenerator;
 import org.redisson.api.RLexSortedSet;
+import org.redisson.api.RBitSet;
+import org.redisson.api.RBucket;
+import org.redisson.api.RBuckets;
+import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RList;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
@@ -99,6 +104,8 @@ final class Peer {
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
             case "bloomfilter" -> Blooms.run(r, bloomFilter(r));
+            case "bitset" -> BitSets.run(r, object(r, RBitSet.class, redisson::getBitSet));
+            case "list" -> Lists.run(r, list(r));
             case "bucket" -> Buckets.run(r, bucket(r));
             case "atomiclong" -> Counters.run(r, object(r, RAtomicLong.class, redisson::getAtomicLong));
             case "atomicdouble" -> Counters.run(r, object(r, RAtomicDouble.class, redisson::getAtomicDouble));
@@ -163,6 +170,8 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RSetCache<Object> setCache(Request r) {
         return object(r, RSetCache.class, name -> redisson.getSetCache(name, codec(r)));
+    private RList<Object> list(Request r) {
+        return object(r, RList.class, name -> redisson.getList(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")

@@ -1,0 +1,49 @@
+-- insert.lua: insert elements into a list before that of an index, or at its end.
+--
+-- KEYS[1]   list
+-- ARGV[1]   index, from 0
+-- ARGV[2]   16 random bytes, which mark the place
+-- ARGV[3…]  elements
+--
+-- Returns  integer  1; 0 the list is not that long, and nothing was done
+-- Replay   once: a second run inserts them twice
+local at, size = tonumber(ARGV[1]), redis.call('llen', KEYS[1])
+if at > size then
+	return 0
+end
+local function push(how, all, first, last)
+	for i = first, last, 5000 do
+		redis.call(how, KEYS[1], unpack(all, i, math.min(i + 4999, last)))
+	end
+end
+local few = (#ARGV - 2) * at <= 100 * math.min(at, size - at) -- so that looking for the place takes less than to push again
+if few and at > 0 and at < size then
+	local next = redis.call('lindex', KEYS[1], at)
+	redis.call('lset', KEYS[1], at, ARGV[2])
+	for i = 3, #ARGV do
+		redis.call('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[i])
+	end
+	redis.call('lset', KEYS[1], at + #ARGV - 2, next)
+elseif at <= size / 2 then -- what is before them is pushed again, the last one first
+	local before, words = {}, {}
+	if at > 0 then
+		before = redis.call('lrange', KEYS[1], 0, at - 1)
+		redis.call('ltrim', KEYS[1], at, -1)
+	end
+	for i = #ARGV, 3, -1 do
+		words[#words + 1] = ARGV[i]
+	end
+	for i = #before, 1, -1 do
+		words[#words + 1] = before[i]
+	end
+	push('lpush', words, 1, #words)
+else
+	local after = {}
+	if at < size then
+		after = redis.call('lrange', KEYS[1], at, -1)
+		redis.call('ltrim', KEYS[1], 0, at - 1)
+	end
+	push('rpush', ARGV, 3, #ARGV)
+	push('rpush', after, 1, #after)
+end
+return 1
