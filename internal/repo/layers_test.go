@@ -98,6 +98,7 @@ var layers = map[string]layer{
 	"internal/entrycodec":            shared,
 	"internal/fieldttl":              shared,
 	"internal/hashscan":              shared,
+	"internal/keywalk":               shared,
 	"internal/locktest":              testHelp,
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
