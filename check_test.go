@@ -20,6 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/keyspace"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multimap"
@@ -505,6 +506,17 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"keys": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return manyKeys{keyspace.New(c), name} },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			k := keyspace.New(c)
+			u.do(last(k.Exists(u.ctx, name)), last(k.Touch(u.ctx, name)), last(k.Type(u.ctx, name)), last(k.Expire(u.ctx, time.Hour, name)))
+			u.do(last(k.Count(u.ctx)), last(k.CountMatch(u.ctx, name)), last(k.DeleteMatch(u.ctx, name)), last(k.Delete(u.ctx, name)))
+			for _, err := range k.All(u.ctx) {
+				u.do(err)
+			}
+		},
+	},
 	"bytes": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bucket.NewBytes(c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {
@@ -670,6 +682,14 @@ var checkedKinds = map[string]checked{
 		wrong: []string{"SET", "1"},
 	},
 }
+
+// manyKeys is the check of keys, by an example of their names.
+type manyKeys struct {
+	*keyspace.Keys
+	name string
+}
+
+func (k manyKeys) Check(ctx context.Context) error { return k.Keys.Check(ctx, k.name) }
 
 // manyBuckets checks one of many buckets.
 type manyBuckets struct {

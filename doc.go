@@ -47,6 +47,7 @@
 //   - [bucket.New]: one value, with Update
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
+//   - [keyspace.New]: all keys: list, count and delete by pattern
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -111,6 +112,7 @@
 // [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
+// [keyspace.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/keyspace#New
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -44,8 +44,9 @@ func fill(t testing.TB, raw rueidis.Client, n int) (begin string, names []string
 		}
 	}
 	t.Cleanup(func() {
-		k := New(enginetest.Plain(t, raw))
-		_, _ = k.Delete(context.Background(), names...)
+		for _, name := range names {
+			raw.Do(context.Background(), raw.B().Del().Key(name).Build())
+		}
 	})
 	slices.Sort(names)
 	return begin, names
@@ -76,7 +77,7 @@ func eachOperation(t *testing.T, raw rueidis.Client) {
 	k, ctx := New(enginetest.On(t, raw)), t.Context()
 	begin, names := fill(t, raw, 2500)
 	require.Equal(t, names, listed(t, k, WithMatch(begin+"*")))
-	require.Subset(t, listed(t, k), names)
+	require.Equal(t, names, slices.DeleteFunc(listed(t, k), func(name string) bool { return !strings.HasPrefix(name, begin) }))
 	number(t, 2500)(k.CountMatch(ctx, begin+"*"))
 	number(t, 10)(k.CountMatch(ctx, begin+"[0-9]"))
 	n, err := k.Count(ctx)
@@ -300,7 +301,7 @@ func TestAWalkEndsWithItsCaller(t *testing.T) {
 	begin, names := fill(t, raw, 3000)
 	for name, err := range k.All(t.Context(), WithMatch(begin+"*")) {
 		require.NoError(t, err)
-		require.Contains(t, names, name)
+		require.True(t, slices.Contains(names, name))
 		break
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

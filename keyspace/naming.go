@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// naming turns names into keys as the client's name mapper does, patterns likewise, and keys back into names. That takes a mapper
+// naming turns names into keys as the client's name mapper does, patterns in the same way, and keys back into names. That takes a mapper
 // which puts a text before each name, or after it, or both.
 type naming struct {
 	mapName       func(string) string // nil: a name is its key

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -112,8 +111,11 @@ func (w *walk) rest(ctx context.Context) error {
 
 // usable reports why the walk cannot go on.
 func (w *walk) usable(ctx context.Context) error {
-	if err := object.Usable(ctx, w.e, nil); err != nil {
+	if err := w.e.Open(); err != nil {
 		return final{err}
+	}
+	if ctx.Err() != nil {
+		return final{core.ContextError(ctx)}
 	}
 	return nil
 }
