@@ -134,7 +134,7 @@ func headings() []heading {
 		{"Semaphores", semaphoreRows},
 		{"Permits", permitRows},
 		{"Maps", mapRows},
-		{"Values", bucketRows},
+		{"Values", slices.Concat(bucketRows, keyRows)},
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},
