@@ -23,6 +23,7 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/check"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/keyspace"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/list"
 	"github.com/rueidisson/rueidisson/lock"
@@ -542,6 +543,17 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"keys": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return manyKeys{keyspace.New(c), name} },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			k := keyspace.New(c)
+			u.do(last(k.Exists(u.ctx, name)), last(k.Touch(u.ctx, name)), last(k.Type(u.ctx, name)), last(k.Expire(u.ctx, time.Hour, name)))
+			u.do(last(k.Count(u.ctx)), last(k.CountMatch(u.ctx, name)), last(k.DeleteMatch(u.ctx, name)), last(k.Delete(u.ctx, name)))
+			for _, err := range k.All(u.ctx) {
+				u.do(err)
+			}
+		},
+	},
 	"bytes": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bucket.NewBytes(c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {
@@ -826,6 +838,14 @@ var checkedKinds = map[string]checked{
 		wrong: []string{"SET", "1"},
 	},
 }
+
+// manyKeys is the check of keys, by an example of their names.
+type manyKeys struct {
+	*keyspace.Keys
+	name string
+}
+
+func (k manyKeys) Check(ctx context.Context) error { return k.Keys.Check(ctx, k.name) }
 
 // manyBuckets checks one of many buckets.
 type manyBuckets struct {

@@ -59,6 +59,7 @@
 //   - [sortedset.NewLex]: texts in their order
 //   - [list.New]: elements by index
 //   - [bitset.New]: bits, and numbers of some bits each
+//   - [keyspace.New]: all keys: list, count and delete by pattern
 //   - [queue.New]: a queue and deque, each element for one taker
 //   - [queue.NewBounded]: the same with a capacity
 //   - [queue.NewRing]: the newest n elements
@@ -135,6 +136,7 @@
 // [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
 // [list.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/list#New
 // [bitset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bitset#New
+// [keyspace.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/keyspace#New
 // [queue.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#New
 // [queue.NewBounded]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewBounded
 // [queue.NewRing]: https://pkg.go.dev/github.com/rueidisson/rueidisson/queue#NewRing

@@ -137,6 +137,7 @@ func headings() []heading {
 		{"Values", slices.Concat(bucketRows, setRows)},
 		{"Values", slices.Concat(bucketRows, sortedSetRows)},
 		{"Values", slices.Concat(bucketRows, bitsetRows)},
+		{"Values", slices.Concat(bucketRows, keyRows)},
 		{"Caches", cacheRows},
 		{"Near caches", nearRows},
 		{"Loaders and writers", loadingRows},

@@ -8,9 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/paging"
@@ -32,12 +29,8 @@ func NewMany[T any](c Client, opts ...Option) *Many[T] {
 	return &Many[T]{coding, hubOf(e), err}
 }
 
-const (
-	// mostNames bounds the buckets of one command.
-	mostNames = 256
-	// mostGroups is how many slots of a cluster are asked at the same time.
-	mostGroups = 32
-)
+// mostNames bounds the buckets of one command.
+const mostNames = 256
 
 // entry is one of many buckets.
 type entry struct {
@@ -216,35 +209,9 @@ func cut(some []entry) int {
 	return len(some)
 }
 
-// inGroups calls do for the buckets of each slot of a cluster, and of all where there is none, until it has done with each:
-// it returns with how many of some it has. After an error it is not called for others.
+// inGroups calls do for the buckets of each slot, see [send.BySlot].
 func (m *Many[T]) inGroups(all []entry, do func(some []entry) (n int, err error)) error {
-	groups := [][]entry{all}
-	if m.h.e.Cluster() {
-		of := map[uint16][]entry{}
-		for _, one := range all {
-			slot := m.h.e.Topo.Slot(one.key)
-			of[slot] = append(of[slot], one)
-		}
-		groups = slices.Collect(maps.Values(of))
-	}
-	var failed atomic.Bool
-	var together errgroup.Group
-	together.SetLimit(mostGroups)
-	for _, group := range groups {
-		together.Go(func() error { // ends when all of the group is done, or with an error
-			for len(group) > 0 && !failed.Load() {
-				n, err := do(group[:min(len(group), mostNames)])
-				if err != nil {
-					failed.Store(true)
-					return err
-				}
-				group = group[n:]
-			}
-			return nil
-		})
-	}
-	return together.Wait()
+	return send.BySlot(m.h.e.Sender, all, func(one entry) string { return one.key }, mostNames, do)
 }
 
 // usable checks what every operation needs, and maps the names.

@@ -92,6 +92,7 @@ var untested = map[string]string{
 	"httplimit.New":            "asks a limiter, which is tested",
 	"grpclimit.New":            "asks a limiter, which is tested",
 	"otel.New":                 "observes, and changes nothing",
+	"keyspace.New":             "reads other objects' keys: package keyspace walks while slots move, servers restart and replicas take over",
 	"rueidisson.New":           "a client is no object; each process has two",
 	"rueidissontest.NewClient": "is for tests of programs",
 	"rueidissontest.NewServer": "is for tests of programs",

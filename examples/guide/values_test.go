@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/bitset"
 	"github.com/rueidisson/rueidisson/bucket"
+	"github.com/rueidisson/rueidisson/keyspace"
 	"github.com/rueidisson/rueidisson/list"
 )
 
@@ -199,4 +201,40 @@ func Example_lists() {
 	// [a c b] <nil>
 	// b true <nil>
 	// [third second] <nil>
+}
+
+// sessionsOf returns the names of the sessions of a day, each once.
+func sessionsOf(ctx context.Context, c *rueidisson.Client, day string) ([]string, error) {
+	var names []string
+	for name, err := range keyspace.New(c).All(ctx, keyspace.WithMatch("session:"+day+":*"), keyspace.WithType(keyspace.String)) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil // a walk may tell a name twice
+}
+
+// forget deletes the sessions of a day. It works for half of the time, and leaves the other half to others.
+func forget(ctx context.Context, c *rueidisson.Client, day string) (int64, error) {
+	return keyspace.New(c).DeleteMatch(ctx, "session:"+day+":*", keyspace.WithPace(0.5))
+}
+
+func Example_keys() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	for _, name := range []string{"mon:ada", "mon:bob", "tue:ada"} {
+		check(bucket.New[string](c, "session:"+name).Set(ctx, "open"))
+	}
+	fmt.Println(sessionsOf(ctx, c, "mon"))
+	fmt.Println(forget(ctx, c, "mon"))
+	_, err := keyspace.New(c).DeleteMatch(ctx, "*")
+	fmt.Println(err)
+	// Output:
+	// [session:mon:ada session:mon:bob] <nil>
+	// 2 <nil>
+	// delete keys "*": invalid argument: it matches every name: WithEverything permits that
 }

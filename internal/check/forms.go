@@ -44,7 +44,7 @@ var forms = map[string][]any{
 
 // keyless are the commands without a key, with what they take.
 var keyless = map[string][]any{
-	"time": {}, "multi": {}, "exec": {}, "wait": {"0", "0"}, "scan": {"0"}, "info": {}, "client info": {}, "client tracking": {"on"}, "client caching": {"yes"}, "client id": {}, "client unblock": {"0"},
+	"time": {}, "multi": {}, "exec": {}, "wait": {"0", "0"}, "scan": {"0"}, "dbsize": {}, "info": {}, "client info": {}, "client tracking": {"on"}, "client caching": {"yes"}, "client id": {}, "client unblock": {"0"},
 	"pubsub channels": {}, "pubsub numpat": {}, "pubsub numsub": {"0"}, "pubsub shardnumsub": {"0"}, "pubsub shardchannels": {}, "script load": {"0"},
 }
 

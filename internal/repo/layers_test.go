@@ -99,6 +99,7 @@ var layers = map[string]layer{
 	"internal/feed":                  shared,
 	"internal/fieldttl":              shared,
 	"internal/hashscan":              shared,
+	"internal/keywalk":               shared,
 	"internal/locktest":              testHelp,
 	"internal/object":                shared,
 	"internal/page":                  testHelp,
