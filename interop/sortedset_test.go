@@ -19,8 +19,8 @@ import (
 var sortedSetProofs = []proof{
 	{row: "sorted_set/operations/go-java", test: goWritesASortedSet},
 	{row: "sorted_set/operations/java-go", test: javaWritesASortedSet},
-	{row: "sorted_set/codecs/go-java", test: goWritesMembers},
-	{row: "sorted_set/codecs/java-go", test: javaWritesMembers},
+	{row: "sorted_set/codecs/go-java", test: goWritesScores},
+	{row: "sorted_set/codecs/java-go", test: javaWritesScores},
 	{row: "sorted_set/texts/both", test: bothWriteTexts},
 }
 
@@ -205,7 +205,7 @@ var inSortedSets = []member{
 	inSortedSet("Kryo5", codec.Kryo5, int64(7), peer.Long(7)),
 }
 
-func goWritesMembers(t *testing.T, w *world) {
+func goWritesScores(t *testing.T, w *world) {
 	c, ctx := w.client(t), within(t)
 	for _, m := range inSortedSets {
 		name := w.bucketName(t)
@@ -218,7 +218,7 @@ func goWritesMembers(t *testing.T, w *world) {
 	}
 }
 
-func javaWritesMembers(t *testing.T, w *world) {
+func javaWritesScores(t *testing.T, w *world) {
 	c, ctx := w.client(t), within(t)
 	for _, m := range inSortedSets {
 		name := w.bucketName(t)

@@ -25,7 +25,7 @@ type (
 	recording = []metric.RecordOption
 )
 
-func set(kvs ...attribute.KeyValue) metric.MeasurementOption {
+func attributes(kvs ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(kvs...))
 }
 
@@ -39,9 +39,9 @@ type outcomes struct {
 
 func (o *outcomes) of(errorType string) recording {
 	if errorType != "" {
-		return recording{set(append(o.common[:len(o.common):len(o.common)], errorTypeKey.String(errorType))...)}
+		return recording{attributes(append(o.common[:len(o.common):len(o.common)], errorTypeKey.String(errorType))...)}
 	}
-	o.once.Do(func() { o.fine = recording{set(o.common...)} })
+	o.once.Do(func() { o.fine = recording{attributes(o.common...)} })
 	return o.fine
 }
 
@@ -54,9 +54,9 @@ type kindSets struct {
 func newKindSets(kind string) *kindSets {
 	k := kindKey.String(kind)
 	return &kindSets{
-		plain:    adding{set(k)},
-		handed:   adding{set(k, handedKey.Bool(true))},
-		unhanded: adding{set(k, handedKey.Bool(false))},
+		plain:    adding{attributes(k)},
+		handed:   adding{attributes(k, handedKey.Bool(true))},
+		unhanded: adding{attributes(k, handedKey.Bool(false))},
 		waited:   outcomes{common: []attribute.KeyValue{k}},
 	}
 }
@@ -76,7 +76,7 @@ type scriptSets struct {
 
 func newScriptSets(script string) *scriptSets {
 	s := scriptKey.String(script)
-	return &scriptSets{plain: adding{set(s)}, ran: outcomes{common: []attribute.KeyValue{s}}}
+	return &scriptSets{plain: adding{attributes(s)}, ran: outcomes{common: []attribute.KeyValue{s}}}
 }
 
 // memo keeps what was made for each kind or script; the library has a

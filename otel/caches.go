@@ -22,7 +22,7 @@ type cacheSet struct {
 
 func newCacheSet(cache string) *cacheSet {
 	name := cacheKey.String(cache)
-	return &cacheSet{cache: name, plain: adding{set(name)}}
+	return &cacheSet{cache: name, plain: adding{attributes(name)}}
 }
 
 func (o *observer) CacheSwept(ctx context.Context, s rueidisson.Sweep) {
@@ -43,7 +43,7 @@ func (o *observer) CacheLoaded(ctx context.Context, l rueidisson.Load) {
 }
 
 func (o *observer) CacheEvent(ctx context.Context, cache, kind string) {
-	o.cacheEvents.Add(ctx, 1, set(o.caches.capped(cache, newCacheSet).cache, eventKey.String(kind)))
+	o.cacheEvents.Add(ctx, 1, attributes(o.caches.capped(cache, newCacheSet).cache, eventKey.String(kind)))
 }
 
 func (o *observer) CacheNear(ctx context.Context, n rueidisson.NearCounts) {
@@ -71,7 +71,7 @@ func (o *observer) CacheWrote(ctx context.Context, w rueidisson.Write) {
 		o.storedDead.Add(ctx, n, sets.plain...)
 	}
 	if w.Behind && w.Queued >= 0 {
-		o.storeQueued.Record(ctx, w.Queued, set(sets.cache))
+		o.storeQueued.Record(ctx, w.Queued, attributes(sets.cache))
 	}
 }
 

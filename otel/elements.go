@@ -29,7 +29,7 @@ func (s *elementSets) of(kind, name string) *elementSet {
 		name, both = others, kind+"\x00"+others
 	}
 	return s.memo.of(both, func(string) *elementSet {
-		set := set(kindKey.String(kind), queueKey.String(name))
+		set := attributes(kindKey.String(kind), queueKey.String(name))
 		return &elementSet{plain: adding{set}, waited: recording{set}}
 	})
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bloom"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
@@ -14,6 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -39,6 +42,9 @@ var types = []struct {
 	{lock.ErrReleased, "released"},
 	{latch.ErrBroken, "broken"},
 	{semaphore.ErrNotSet, "not_set"},
+	{bloom.ErrNotSet, "not_set"},
+	{bloom.ErrOtherShape, "other_shape"},
+	{counter.ErrExhausted, "exhausted"},
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
 	{rueidisson.ErrWrongKind, "wrong_kind"},
@@ -74,6 +80,7 @@ var types = []struct {
 	{stream.ErrNoGroup, "no_group"},
 	{writethrough.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
+	{set.ErrMissed, "missed"},
 	{rueidisson.ErrDisconnected, "disconnected"},
 	{rueidisson.ErrReconnected, "reconnected"},
 	{codec.ErrDecode, "decode"},

@@ -15,9 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/bitset"
+	"github.com/rueidisson/rueidisson/bloom"
+	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/keyspace"
 	"github.com/rueidisson/rueidisson/latch"
+	"github.com/rueidisson/rueidisson/list"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/multimap"
@@ -31,6 +37,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap/writethrough"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/set"
+	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -44,6 +52,36 @@ var named = map[string]map[string]error{
 		"notice": rueidisson.ErrNotice, "unreached": rueidisson.ErrUnreached,
 		"not_permitted": rueidisson.ErrNotPermitted, "settings": rueidisson.ErrSettings,
 		"disconnected": rueidisson.ErrDisconnected, "reconnected": rueidisson.ErrReconnected,
+	},
+	"bitset": {
+		"invalid_argument": bitset.ErrInvalidArgument, "outcome_unknown": bitset.ErrOutcomeUnknown, "slot_moving": bitset.ErrSlotMoving, "closed": bitset.ErrClosed,
+	},
+	"bloom": {
+		"invalid_argument": bloom.ErrInvalidArgument, "outcome_unknown": bloom.ErrOutcomeUnknown, "not_set": bloom.ErrNotSet,
+		"other_shape": bloom.ErrOtherShape, "decode": bloom.ErrDecode, "closed": bloom.ErrClosed,
+	},
+	"bucket": {
+		"invalid_argument": bucket.ErrInvalidArgument, "outcome_unknown": bucket.ErrOutcomeUnknown, "slot_moving": bucket.ErrSlotMoving,
+		"decode": bucket.ErrDecode, "closed": bucket.ErrClosed,
+	},
+	"counter": {
+		"invalid_argument": counter.ErrInvalidArgument, "outcome_unknown": counter.ErrOutcomeUnknown, "decode": counter.ErrDecode,
+		"exhausted": counter.ErrExhausted, "not_replicated": counter.ErrNotReplicated, "closed": counter.ErrClosed,
+	},
+	"keyspace": {
+		"invalid_argument": keyspace.ErrInvalidArgument, "outcome_unknown": keyspace.ErrOutcomeUnknown, "slot_moving": keyspace.ErrSlotMoving,
+		"closed": keyspace.ErrClosed,
+	},
+	"list": {
+		"invalid_argument": list.ErrInvalidArgument, "outcome_unknown": list.ErrOutcomeUnknown, "decode": list.ErrDecode, "closed": list.ErrClosed,
+	},
+	"set": {
+		"invalid_argument": set.ErrInvalidArgument, "outcome_unknown": set.ErrOutcomeUnknown, "slot_moving": set.ErrSlotMoving, "decode": set.ErrDecode,
+		"disconnected": set.ErrDisconnected, "reconnected": set.ErrReconnected, "missed": set.ErrMissed, "closed": set.ErrClosed,
+	},
+	"sortedset": {
+		"invalid_argument": sortedset.ErrInvalidArgument, "outcome_unknown": sortedset.ErrOutcomeUnknown, "slot_moving": sortedset.ErrSlotMoving,
+		"decode": sortedset.ErrDecode, "closed": sortedset.ErrClosed,
 	},
 	"codec":    {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
 	"election": {"disconnected": election.ErrDisconnected, "reconnected": election.ErrReconnected},

@@ -36,11 +36,11 @@ var (
 
 func newDecisionSets(limiter string) *decisionSets {
 	s := &decisionSets{limiter: limiterKey.String(limiter)}
-	s.plain = recording{set(s.limiter)}
+	s.plain = recording{attributes(s.limiter)}
 	for outcome, o := range outcomeNames {
 		for by, b := range byNames {
 			for shadow := range 2 {
-				s.made[outcome][by][shadow] = adding{set(s.limiter, outcomeKey.String(o), byKey.String(b), shadowKey.Bool(shadow == 1))}
+				s.made[outcome][by][shadow] = adding{attributes(s.limiter, outcomeKey.String(o), byKey.String(b), shadowKey.Bool(shadow == 1))}
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (o *observer) Decided(ctx context.Context, d rueidisson.Decision) {
 	s := o.limiters.capped(d.Limiter, newDecisionSets)
 	made := s.made[index(d.Allowed)][by(d)][index(d.Shadow)]
 	if d.Err != nil { // failures are rare enough for their attributes to be put together each time
-		made = adding{set(s.limiter, outcomeKey.String("failed"), shadowKey.Bool(d.Shadow), errorTypeKey.String(typeOf(d.Err)))}
+		made = adding{attributes(s.limiter, outcomeKey.String("failed"), shadowKey.Bool(d.Shadow), errorTypeKey.String(typeOf(d.Err)))}
 	}
 	o.decisions.Add(ctx, 1, made...)
 	if d.Together > 0 {

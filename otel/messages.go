@@ -19,9 +19,9 @@ type queueSet struct {
 
 func newQueueSet(queue string) *queueSet {
 	name := queueKey.String(queue)
-	s := &queueSet{plain: adding{set(name)}, settled: map[string]adding{}, took: map[string]recording{}}
+	s := &queueSet{plain: adding{attributes(name)}, settled: map[string]adding{}, took: map[string]recording{}}
 	for _, outcome := range []string{"acked", "retried", "buried", "released", "lost", "failed"} {
-		both := set(name, outcomeKey.String(outcome))
+		both := attributes(name, outcomeKey.String(outcome))
 		s.settled[outcome], s.took[outcome] = adding{both}, recording{both}
 	}
 	return s

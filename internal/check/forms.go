@@ -35,6 +35,7 @@ var forms = map[string][]any{
 	"lmpop": {"1", key, "LEFT"}, "blmpop": {"0", "1", key, "LEFT"}, "zmpop": {"1", key, "MIN"}, "bzmpop": {"0", "1", key, "MIN"},
 	"lmove": {key, key, "LEFT", "RIGHT"}, "blmove": {key, key, "LEFT", "RIGHT", "0"},
 	"rename": {key, key}, "renamenx": {key, key}, "copy": {key, key}, "smove": {key, key, "0"},
+	"sunionstore": {key, key}, "sinterstore": {key, key}, "sdiffstore": {key, key},
 	"zunionstore": {key, "1", key}, "zinterstore": {key, "1", key}, "zdiffstore": {key, "1", key}, "zrangestore": {key, key, "0", "0"},
 	"set":   {key, "0"},
 	"bitop": {"NOT", key, key},

@@ -139,7 +139,7 @@ func TestTablesOfTheREADMELinkEveryCell(t *testing.T) {
 			assert.Regexp(t, row, line)
 		}
 	}
-	assert.Equal(t, 5, tables)
+	assert.Equal(t, 6, tables)
 	assert.Greater(t, rows, 30)
 }
 
