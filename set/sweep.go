@@ -63,7 +63,7 @@ func (s swept) Visit() (v sweep.Visit) {
 	case err != nil:
 		v.Err = err
 	case gone == -2:
-		v.Err, v.Wait = s.h.latch.Off(more)
+		v.Wait, v.Err = s.h.latch.Off(more)
 	case gone < 0:
 		v.Busy, v.Wait = true, sweep.Denied(more)
 	default:

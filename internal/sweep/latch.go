@@ -51,9 +51,9 @@ func (l *Latch) MostOff() string {
 	return strconv.FormatInt(mostOff.Milliseconds(), 10)
 }
 
-// Off returns the error of a visit by a process whose clock is ahead of the server's by so many ms, or behind it, and when to come
-// again: the object is left to processes whose clocks are right. It logs that once in a minute.
-func (l *Latch) Off(ms int64) (why error, wait time.Duration) {
+// Off returns when to come again, and the error of a visit by a process whose clock is ahead of the server's by so many ms, or behind
+// it: the object is left to processes whose clocks are right. It logs that once in a minute.
+func (l *Latch) Off(ms int64) (wait time.Duration, why error) {
 	by, err := time.Duration(ms)*time.Millisecond, errAhead
 	if ms < 0 {
 		by, err = -by, errBehind
@@ -63,7 +63,7 @@ func (l *Latch) Off(ms int64) (why error, wait time.Duration) {
 	if last := l.warned.Load(); (last == 0 || now-time.Duration(last) > LongestBackoff) && l.warned.CompareAndSwap(last, int64(now)) {
 		l.e.Logger.Warn("expired entries of "+l.what+" are not swept", "err", why)
 	}
-	return why, LongestBackoff - rand.N(LongestBackoff/4)
+	return LongestBackoff - rand.N(LongestBackoff/4), why
 }
 
 // Denied returns when to come again, as another process has the latch for so many ms.

@@ -83,7 +83,7 @@ func (v *visited) Visit() (got sweep.Visit) {
 	swept, err := s.sweep(v)
 	got.Cache = v.names.Hash
 	if err == nil && swept.ahead > 0 {
-		got.Err, got.Wait = s.Off(swept.ahead)
+		got.Wait, got.Err = s.Off(swept.ahead)
 		return got
 	}
 	got.Expired, got.Busy, got.Err = max(swept.gone, 0), swept.gone < 0, err
