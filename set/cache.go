@@ -88,7 +88,7 @@ func (c *Cache[T]) add(ctx context.Context, vs []T, opts []AddOption) (int64, er
 			scripts.Step{Command: zmscore, Call: scripts.Call{Keys: c.b.Keys, Args: some}, Reads: true},
 			scripts.Step{Command: zadd, Call: scripts.Call{Keys: c.b.Keys, Args: pairs}})
 		return ending(ctx, c.b, ms, func(ctx context.Context) (int64, error) {
-			got, err := c.b.Engine.Transact(ctx, t)
+			got, err := c.b.Engine.TransactBriefly(ctx, t)
 			if err != nil {
 				return 0, err
 			}

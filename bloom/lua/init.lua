@@ -19,7 +19,7 @@ if redis.call('exists', KEYS[2]) == 1 then
 end
 -- What the server refuses it refuses here, before anything has changed.
 local old = redis.call('exists', KEYS[1])
-redis.call('setbit', KEYS[1], ARGV[5], 0)
+redis.call('setbit', KEYS[1], old == 1 and 0 or ARGV[5], 0)
 if old == 1 then
 	redis.call('unlink', KEYS[1])
 	redis.call('setbit', KEYS[1], ARGV[5], 0)

@@ -198,7 +198,7 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 		if what != final && !errors.Is(err, errLeft) {
 			s.Topo.MarkStale()
 		}
-		isFull := t.full > 0 && sends >= t.full && strings.HasPrefix(err.Error(), "OOM ")
+		isFull := t.full > 0 && sends >= t.full && strings.HasPrefix(strings.TrimPrefix(err.Error(), discarded), "OOM ")
 		if isFull || !again(ctx, op, what, err) || s.enough(ctx, t, what, losses) || !s.pause(ctx, sends) || t.leaving.over() {
 			err = ended(ctx, err, losses > 0, t.reads())
 			s.ran(ctx, op, began, sends, err)

@@ -15,12 +15,21 @@ import (
 // An error wraps ErrOutcomeUnknown if the write of the transaction may have been done. That is so also if the user may not
 // send MULTI, see [scripts.ApartError].
 func (s *Sender) Transact(ctx context.Context, t *scripts.Transaction) ([]rueidis.RedisMessage, error) {
+	return s.transact(ctx, t, 0)
+}
+
+// TransactBriefly is Transact as [Sender.RunBriefly] is Run.
+func (s *Sender) TransactBriefly(ctx context.Context, t *scripts.Transaction) ([]rueidis.RedisMessage, error) {
+	return s.transact(ctx, t, fullTries)
+}
+
+func (s *Sender) transact(ctx context.Context, t *scripts.Transaction, full int) ([]rueidis.RedisMessage, error) {
 	op := Operation(t)
 	if t.OnlyReads() {
 		op = OnlyReads(t)
 	}
 	keys, args := t.Words()
-	got, err := s.Run(ctx, op, keys, args)
+	got, err := s.run(ctx, op, keys, args, full, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -9,14 +9,11 @@
 -- Replay   safe: it reads
 local expired = redis.call('zcount', KEYS[1], '-inf', ARGV[1])
 local alive, limit = redis.call('zcard', KEYS[1]) - expired, tonumber(ARGV[2])
-local n, found, bytes, taken = math.min(#ARGV - 2, alive), {}, 0, {}
-for i = 1, n do -- Floyd's algorithm: any choice of n is as likely as any other
-	local last = alive - n + i - 1
-	local at = math.floor(tonumber(ARGV[i + 2]) * (last + 1))
-	if taken[at] then
-		at = last
-	end
-	taken[at] = true
+local n, found, bytes, moved = math.min(#ARGV - 2, alive), {}, 0, {}
+for i = 1, n do -- a shuffle from the front: its first members are any choice, wherever it ends
+	local j = i - 1 + math.floor(tonumber(ARGV[i + 2]) * (alive - i + 1))
+	local at = moved[j] or j
+	moved[j] = moved[i - 1] or i - 1
 	local name = redis.call('zrange', KEYS[1], expired + at, expired + at)[1]
 	bytes = bytes + #name
 	if i > 1 and bytes > limit then
