@@ -251,7 +251,7 @@ func (k *Keys) Type(ctx context.Context, name string) (is Type, err error) {
 	keys, err := k.keysOf(ctx, []string{name})
 	if err == nil {
 		is, err = send.Reading(k.e.Sender, ctx, func() (Type, error) {
-			text, _, err := send.Text(k.e.Run(ctx, typeOf, keys, nil))
+			text, _, err := send.Text(k.e.Run(ctx, send.OnlyReads(typeOf), keys, nil))
 			return Type(text), err
 		})
 	}

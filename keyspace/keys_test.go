@@ -180,6 +180,8 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 		"everything 2":  func() error { _, err := k.DeleteMatch(ctx, "**"); return err },
 		"everything 3":  func() error { _, err := k.DeleteMatch(ctx, "?*"); return err },
 		"empty pattern": func() error { _, err := k.DeleteMatch(ctx, "", WithEverything()); return err },
+		"backslash":     func() error { _, err := k.DeleteMatch(ctx, `*\`); return err },
+		"bracket":       func() error { _, err := k.DeleteMatch(ctx, "*:tmp["); return err },
 		"count empty":   func() error { _, err := k.CountMatch(ctx, ""); return err },
 		"long pattern":  func() error { _, err := k.CountMatch(ctx, long); return err },
 		"pace":          func() error { _, err := k.DeleteMatch(ctx, "a", WithPace(0)); return err },

@@ -75,12 +75,33 @@ func WithEverything() DeleteOption {
 	})
 }
 
-// checkPattern refuses what matches no name.
+// checkPattern refuses what matches no name, and what would change the meaning of a text after it, such as that of a name mapper.
 func checkPattern(pattern string) error {
-	if pattern == "" {
+	switch {
+	case pattern == "":
 		return fmt.Errorf("%w: an empty pattern", core.ErrInvalidArgument)
+	case open(pattern):
+		return fmt.Errorf("%w: a pattern that ends after a backslash or within brackets", core.ErrInvalidArgument)
 	}
 	return nil
+}
+
+// open reports whether a pattern ends after a backslash, or within brackets.
+func open(pattern string) bool {
+	within := false
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			if i++; i == len(pattern) {
+				return true
+			}
+		case '[':
+			within = true
+		case ']':
+			within = false
+		}
+	}
+	return within
 }
 
 // general reports whether a pattern says nothing of the names but how long they are.

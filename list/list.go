@@ -225,14 +225,20 @@ func (l *List[T]) LastIndex(ctx context.Context, v T) (i int64, there bool, err 
 func (l *List[T]) index(ctx context.Context, v T, rank string) (i int64, there bool, err error) {
 	text, err := l.encode(ctx, v)
 	if err == nil {
-		i, err = read(ctx, l, func(got send.Answer, err error) (int64, error) {
-			if there = err == nil && !got.Nil; !there {
-				return 0, err
-			}
-			return send.Number(got, nil)
-		}, lpos, text, "RANK", rank)
+		i, err = read(ctx, l, positionOf, lpos, text, "RANK", rank)
 	}
-	return i, there && err == nil, l.o.Failed("look into", err)
+	if err != nil || i < 0 {
+		return 0, false, l.o.Failed("look into", err)
+	}
+	return i, true, nil
+}
+
+// positionOf returns the index that LPOS has found, -1 if it has found none.
+func positionOf(got send.Answer, err error) (int64, error) {
+	if err == nil && got.Nil {
+		return -1, nil
+	}
+	return send.Number(got, err)
 }
 
 // Range returns the elements from the first to the last index, that included. Negative indexes count from the end, so that 0 and -1 are
@@ -267,10 +273,11 @@ func (l *List[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for one, err := range l.read(ctx, 0, math.MaxInt32) {
 			var v T
-			if err == nil {
-				v, _, err = l.decode(one)
+			if err != nil {
+				yield(v, l.o.Failed("walk", err))
+				return
 			}
-			if !yield(v, core.Notice(l.o.Failed("walk", err))) {
+			if v, _, err = l.decode(one); !yield(v, core.Notice(l.o.Failed("walk", err))) {
 				return
 			}
 		}
@@ -427,7 +434,7 @@ func read[T, A any](ctx context.Context, l *List[T], as func(send.Answer, error)
 	if err = l.o.Usable(ctx); err != nil {
 		return answer, err
 	}
-	return whole.Read(ctx, &l.o, as, op, args...)
+	return whole.Read(ctx, &l.o, as, send.OnlyReads(op), args...)
 }
 
 // write sends what changes the list. It may be done still when ctx has ended.
