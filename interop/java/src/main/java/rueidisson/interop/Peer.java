@@ -161,8 +161,14 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RHyperLogLog<Object> hyperLogLog(Request r) {
         return object(r, RHyperLogLog.class, name -> redisson.getHyperLogLog(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
     private RBloomFilter<Object> bloomFilter(Request r) {
         return object(r, RBloomFilter.class, name -> redisson.getBloomFilter(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
     private RSet<Object> set(Request r) {
         return object(r, RSet.class, name -> redisson.getSet(name, codec(r)));
     }
@@ -170,6 +176,9 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RSetCache<Object> setCache(Request r) {
         return object(r, RSetCache.class, name -> redisson.getSetCache(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
     private RList<Object> list(Request r) {
         return object(r, RList.class, name -> redisson.getList(name, codec(r)));
     }
