@@ -78,4 +78,4 @@ func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 // handle stays one on the old name. On a cluster both names share a hash tag, such as a:{1} and b:{1}.
 //
 // Cost: one script call. Errors: as Delete. Source: RBloomFilter.rename.
-func (c common) Rename(ctx context.Context, to string) (bool, error) { return c.o.Rename(ctx, to) }
+func (c common) Rename(ctx context.Context, to string) (bool, error) { return c.o.RenameBy(ctx, to, 2) }

@@ -112,6 +112,11 @@ func (o *Object) Rename(ctx context.Context, to string) (bool, error) {
 	return o.pairs(ctx, "rename", to, renameScript, "0")
 }
 
+// RenameBy is Rename of an object that is there if its n-th key is.
+func (o *Object) RenameBy(ctx context.Context, to string, n int) (bool, error) {
+	return o.pairs(ctx, "rename", to, renameScript, "0", strconv.Itoa(2*n-1))
+}
+
 // RenameIfAbsent is Rename if nothing has the new name.
 func (o *Object) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return o.pairs(ctx, "rename", to, renameScript, "1")
