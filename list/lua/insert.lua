@@ -20,7 +20,12 @@ local few = (#ARGV - 2) * at <= 100 * math.min(at, size - at) -- so that looking
 if few and at > 0 and at < size then
 	local next = redis.call('lindex', KEYS[1], at)
 	redis.call('lset', KEYS[1], at, ARGV[2])
-	for i = 3, #ARGV do
+	local done = redis.pcall('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[3])
+	if type(done) == 'table' then -- the user may not
+		redis.call('lset', KEYS[1], at, next)
+		return done
+	end
+	for i = 4, #ARGV do
 		redis.call('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[i])
 	end
 	redis.call('lset', KEYS[1], at + #ARGV - 2, next)
@@ -28,7 +33,9 @@ elseif at <= size / 2 then -- what is before them is pushed again, the last one 
 	local before, words = {}, {}
 	if at > 0 then
 		before = redis.call('lrange', KEYS[1], 0, at - 1)
-		redis.call('ltrim', KEYS[1], at, -1)
+		redis.call('ltrim', KEYS[1], 0, -1) -- what the user may not do is refused here, before anything has changed
+		redis.call('lpush', KEYS[1], ARGV[3])
+		redis.call('ltrim', KEYS[1], at + 1, -1)
 	end
 	for i = #ARGV, 3, -1 do
 		words[#words + 1] = ARGV[i]
@@ -41,6 +48,8 @@ else
 	local after = {}
 	if at < size then
 		after = redis.call('lrange', KEYS[1], at, -1)
+		redis.call('ltrim', KEYS[1], 0, -1)
+		redis.call('rpush', KEYS[1], ARGV[3])
 		redis.call('ltrim', KEYS[1], 0, at - 1)
 	end
 	push('rpush', ARGV, 3, #ARGV)

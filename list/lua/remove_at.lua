@@ -15,6 +15,10 @@ end
 local old = redis.call('lindex', KEYS[1], at)
 if old then
 	redis.call('lset', KEYS[1], at, ARGV[2])
-	redis.call('lrem', KEYS[1], at < 0 and -1 or 1, ARGV[2])
+	local done = redis.pcall('lrem', KEYS[1], at < 0 and -1 or 1, ARGV[2])
+	if type(done) == 'table' then -- the user may not
+		redis.call('lset', KEYS[1], at, old)
+		return done
+	end
 end
 return old
