@@ -109,7 +109,7 @@ func (o *Object) Remaining(ctx context.Context) (left time.Duration, err error) 
 
 // Rename gives the object another name, over an object that has that name.
 func (o *Object) Rename(ctx context.Context, to string) (bool, error) {
-	return o.pairs(ctx, "rename", to, renameScript, "0")
+	return o.pairs(ctx, "rename", to, renameScript, "0", "0")
 }
 
 // RenameBy is Rename of an object that is there if its n-th key is.
@@ -119,7 +119,7 @@ func (o *Object) RenameBy(ctx context.Context, to string, n int) (bool, error) {
 
 // RenameIfAbsent is Rename if nothing has the new name.
 func (o *Object) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return o.pairs(ctx, "rename", to, renameScript, "1")
+	return o.pairs(ctx, "rename", to, renameScript, "1", "0")
 }
 
 // Copy copies the object under another name, if nothing has that name.
