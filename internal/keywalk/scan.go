@@ -55,6 +55,7 @@ type scanning struct {
 	anew   int
 	before view
 	cursor uint64
+	looked int64 // keys, since the scan began
 }
 
 // scan hands on the keys of one server, and notes what has been seen.
@@ -100,7 +101,10 @@ func (s *scanning) step(ctx context.Context) (done bool, err error) {
 		return false, final{err}
 	}
 	if s.cursor != 0 {
-		return false, nil
+		if s.share == 0 || s.looked < s.share {
+			return false, nil
+		}
+		s.more = true // its slots count as seen: the walk leaves it
 	}
 	after, err := s.view(ctx, s.on)
 	if err != nil {
@@ -128,7 +132,7 @@ func (s *scanning) connect(ctx context.Context) error {
 	if s.anew++; s.anew > mostAnew {
 		return final{errAnew}
 	}
-	s.last, s.cursor = on.process, 0
+	s.last, s.cursor, s.looked = on.process, 0, 0
 	if s.before, err = s.view(ctx, on); err != nil {
 		s.last = ""
 		return err
@@ -156,7 +160,11 @@ func (s *scanning) hangUp(broken bool) {
 func (s *scanning) page(ctx context.Context) (keys []string, err error) {
 	bound, cancel := s.bounded(ctx)
 	defer cancel()
-	words := []string{"COUNT", decimal(s.count)}
+	count := s.count
+	if s.share > 0 {
+		count = min(count, s.share-s.looked)
+	}
+	words := []string{"COUNT", decimal(count)}
 	if s.q.Pattern != "" {
 		words = append(words, "MATCH", s.q.Pattern)
 	}
@@ -167,7 +175,7 @@ func (s *scanning) page(ctx context.Context) (keys []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.cursor = got.Cursor
+	s.cursor, s.looked = got.Cursor, s.looked+count
 	s.measure(got.Elements)
 	if !s.e.Cluster() {
 		return got.Elements, nil

@@ -17,7 +17,11 @@ import (
 type Query struct {
 	Pattern string // as SCAN reads it; "" for all
 	Type    string // as TYPE says it; "" for any
+	Most    int64  // about how many keys are looked at, an equal part on each master; 0: all
 }
+
+// ErrMore says that there are more keys than Most lets a walk look at. The others were handed on.
+var ErrMore = errors.New("there are more keys than were looked at")
 
 // Visitor is told of what is found. Its error ends the walk.
 type Visitor struct {
@@ -46,6 +50,8 @@ type walk struct {
 	left  slots // what has not been seen
 	seen  []visited
 	count int64 // keys that a page asks for
+	share int64 // keys of one server that may be looked at; 0: all
+	more  bool  // a server has more
 }
 
 // visited is a server that was scanned, with the slots that it had before.
@@ -55,7 +61,8 @@ type visited struct {
 }
 
 // Walk hands on all keys that match. It returns with an error of the visitor, with the first error that will not
-// pass, or when a part of the keys cannot be reached for so long that no replica takes over.
+// pass, or when a part of the keys cannot be reached for so long that no replica takes over. It returns [ErrMore] after the end of a
+// walk that the query has bounded.
 func Walk(ctx context.Context, e *locking.Engine, q Query, visit Visitor) error {
 	w := &walk{e: e, q: q, visit: visit, left: all(e.Cluster()), count: firstPage}
 	began := e.Now().Mono
@@ -64,6 +71,8 @@ func Walk(ctx context.Context, e *locking.Engine, q Query, visit Visitor) error 
 		err := w.round(ctx, round > 0)
 		now := e.Now().Mono
 		switch idle++; {
+		case w.left.none() && w.more:
+			return ErrMore
 		case w.left.none():
 			return nil
 		case err != nil && !passes(err):
@@ -155,6 +164,9 @@ func (w *walk) involved(ctx context.Context) (nodes []rueidis.Client, err error)
 	masters, err := w.e.Masters(bound)
 	if err != nil {
 		return nil, w.ended(ctx, err)
+	}
+	if w.q.Most > 0 {
+		w.share = max(1, w.q.Most/int64(len(masters)))
 	}
 	if !w.e.Cluster() || len(w.seen) == 0 {
 		return masters, nil

@@ -215,6 +215,8 @@ func forbidden(from, to string) string {
 		return "it is not below in cliFloors"
 	case from == "internal/cli/run" && to == "internal/embedded": // the server of --embedded
 		return ""
+	case from == "internal/cli/scan" && to == "internal/keywalk": // it is what looks through all keys
+		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""
 	case above == object && below == object:

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson/internal/cli/exit"
-	"github.com/rueidisson/rueidisson/internal/cli/scan"
 	"github.com/rueidisson/rueidisson/internal/cli/tool"
 	"github.com/rueidisson/rueidisson/internal/cli/values"
 )
@@ -189,18 +188,18 @@ func findNames(ctx context.Context, t *tool.Tool, of named, start string) []stri
 		return nil
 	}
 	defer client.Close()
-	masters, err := (&scan.Scanner{Tool: t, Redis: client}).Masters(ctx)
+	servers, err := masters(ctx, client)
 	if err != nil {
 		return nil
 	}
 	var names []string
-	for _, node := range masters {
+	for _, node := range servers {
 		types := of.types
 		if len(types) == 0 {
 			types = []string{""}
 		}
 		for _, is := range types {
-			names = append(names, scanNames(ctx, node, of.jobs, is, start, namesScans/len(masters)/len(types))...)
+			names = append(names, scanNames(ctx, node, of.jobs, is, start, namesScans/len(servers)/len(types))...)
 		}
 	}
 	slices.Sort(names)
@@ -208,7 +207,26 @@ func findNames(ctx context.Context, t *tool.Tool, of named, start string) []stri
 	return names[:min(len(names), namesMost)]
 }
 
-// scanNames asks one server, at least once and for scans batches at most. What it has heard before an error counts.
+// masters returns the servers that have keys of their own.
+func masters(ctx context.Context, client rueidis.Client) (all []rueidis.Client, err error) {
+	nodes := client.Nodes()
+	for _, node := range nodes {
+		if len(nodes) == 1 {
+			return []rueidis.Client{node}, nil
+		}
+		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+		if err != nil {
+			return nil, err
+		}
+		if is, _ := role[0].ToString(); is == "master" {
+			all = append(all, node)
+		}
+	}
+	return all, nil
+}
+
+// scanNames does not wait for servers that are away, nor for slots that move, as a walk through all keys does: it has a moment.
+// It asks one server, at least once and for scans batches at most. What it has heard before an error counts.
 func scanNames(ctx context.Context, node rueidis.Client, jobs bool, is, start string, scans int) (names []string) {
 	pattern := globEscape.Replace(start) + "*"
 	if jobs {

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"github.com/rueidisson/rueidisson/rmap"
-
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +11,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/rmap"
 )
 
 // shardedFound describes a map of many hashes.
@@ -122,29 +122,47 @@ func (l *Look) kindOfValues(ctx context.Context, h *hashRead) (string, error) {
 // countValues walks the keys, and changes nothing. What is of another type counts
 // for nothing.
 func (l *Look) countValues(ctx context.Context, count string) (sum int64, err error) {
-	for cursor := uint64(0); ; {
-		page, err := l.Redis.Do(ctx, l.Redis.B().Hscan().Key(l.Name).Cursor(cursor).Count(1000).Build()).AsScanEntry()
+	err = l.WithClient(func(c *rueidisson.Client) error {
+		var ids []string
+		for entry, err := range rmap.New[string, string](c, l.Name, rmap.WithCodecs(codec.Bytes, codec.Bytes)).All(ctx) {
+			if err != nil {
+				return err
+			}
+			if ids = append(ids, entry.Value); len(ids) < countedAtOnce {
+				continue
+			}
+			n, err := l.countOf(ctx, count, ids)
+			if sum, ids = sum+n, ids[:0]; err != nil {
+				return err
+			}
+		}
+		n, err := l.countOf(ctx, count, ids)
+		sum += n
+		return err
+	})
+	return sum, err
+}
+
+// countedAtOnce is how many keys are asked for the number of their values at the same time.
+const countedAtOnce = 1000
+
+// countOf returns how many values the keys of some ids have.
+func (l *Look) countOf(ctx context.Context, count string, ids []string) (sum int64, err error) {
+	each := make(rueidis.Commands, len(ids))
+	for i, id := range ids {
+		each[i] = l.Redis.B().Arbitrary(count).Keys(Companion(l.Name, id)).Build()
+	}
+	for _, answer := range l.Redis.DoMulti(ctx, each...) {
+		n, err := answer.AsInt64()
+		if reply, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
-		var each rueidis.Commands
-		for i := 1; i < len(page.Elements); i += 2 {
-			each = append(each, l.Redis.B().Arbitrary(count).Keys(Companion(l.Name, page.Elements[i])).Build())
-		}
-		for _, answer := range l.Redis.DoMulti(ctx, each...) {
-			n, err := answer.AsInt64()
-			if reply, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
-				continue
-			}
-			if err != nil {
-				return 0, err
-			}
-			sum += n
-		}
-		if cursor = page.Cursor; cursor == 0 {
-			return sum, nil
-		}
+		sum += n
 	}
+	return sum, nil
 }
 
 func (m *multimapFound) kind() string { return m.Kind }

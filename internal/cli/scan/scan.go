@@ -2,7 +2,9 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
@@ -10,20 +12,17 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/cli/tool"
+	"github.com/rueidisson/rueidisson/internal/keywalk"
 )
 
 // Scanner looks through the keys of all masters, up to a bound.
 type Scanner struct {
 	*tool.Tool
-	Redis rueidis.Client
-	most  int64
-	more  bool // there are keys that were not looked at
-	told  bool // of them
+	Redis  rueidis.Client
+	client *rueidisson.Client
+	most   int64
+	told   bool // there are keys that were not looked at
 }
-
-// scanBatch is how many keys a server looks at in one call, which keeps others
-// waiting for less than a millisecond.
-const scanBatch = 1000
 
 // LongestState is more than any rule or bucket takes: of other strings no more
 // is read.
@@ -50,15 +49,16 @@ func (s *Scanner) WithRedis(do func(c *rueidisson.Client) error) error {
 			return err
 		}
 		defer s.Redis.Close()
+		s.client = c
 		return do(c)
 	})
 }
 
 // Strings hands on the strings whose keys match, a part of them at a time, with
-// their server's clock in µs. A key may come twice.
+// their server's clock in µs. A key may come again, with what it has then.
 func (s *Scanner) Strings(ctx context.Context, pattern string, do func(now int64, texts map[string]string)) error {
 	return s.pages(ctx, pattern, "string", func(node rueidis.Client, keys []string) error {
-		now, texts, err := read(ctx, node, keys)
+		now, texts, err := s.read(ctx, node, keys)
 		if err == nil {
 			do(now, texts)
 		}
@@ -66,23 +66,18 @@ func (s *Scanner) Strings(ctx context.Context, pattern string, do func(now int64
 	})
 }
 
-// Keys hands on the keys of a type that match, a part of them at a time. A key may come twice.
+// Keys hands on the keys of a type that match, a part of them at a time. A key may come again.
 func (s *Scanner) Keys(ctx context.Context, pattern, is string, do func(keys []string) error) error {
 	return s.pages(ctx, pattern, is, func(_ rueidis.Client, keys []string) error { return do(keys) })
 }
 
-// pages hands on what SCAN of each master answers.
+// pages hands on what the masters answer. Only the bound lets it pass over keys.
 func (s *Scanner) pages(ctx context.Context, pattern, is string, do func(node rueidis.Client, keys []string) error) error {
-	masters, err := s.Masters(ctx)
-	if err != nil {
+	err := keywalk.Walk(ctx, s.client.Engine(), keywalk.Query{Pattern: pattern, Type: is, Most: s.most}, keywalk.Visitor{Page: do})
+	if !errors.Is(err, keywalk.ErrMore) {
 		return err
 	}
-	for _, node := range masters {
-		if err := s.node(ctx, node, pattern, is, max(1, s.most/int64(len(masters))), do); err != nil {
-			return err
-		}
-	}
-	if s.more && !s.told {
+	if !s.told {
 		s.told = true
 		s.tellMore()
 	}
@@ -100,65 +95,26 @@ func (s *Scanner) tellMore() {
 	fmt.Fprintln(s.Stderr, text)
 }
 
-// Masters returns the servers that have keys of their own.
-func (s *Scanner) Masters(ctx context.Context) (all []rueidis.Client, err error) {
-	nodes := s.Redis.Nodes()
-	for _, node := range nodes {
-		if len(nodes) == 1 {
-			return []rueidis.Client{node}, nil
-		}
-		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
-		if err != nil {
-			return nil, err
-		}
-		if is, _ := role[0].ToString(); is == "master" {
-			all = append(all, node)
-		}
-	}
-	return all, nil
-}
-
-func (s *Scanner) node(ctx context.Context, node rueidis.Client, pattern, is string, most int64, do func(rueidis.Client, []string) error) error {
-	cursor := uint64(0)
-	for looked := int64(0); ; {
-		batch := min(scanBatch, most-looked)
-		found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(pattern).Count(batch).Type(is).Build()).AsScanEntry()
-		if err != nil {
-			return err
-		}
-		if err := do(node, found.Elements); err != nil {
-			return err
-		}
-		looked, cursor = looked+batch, found.Cursor
-		if cursor == 0 {
-			return nil
-		}
-		if looked >= most {
-			s.more = true
-			return nil
-		}
-	}
-}
-
-// read asks for the strings of keys, and for the time. What another server has
-// by now, or has ended, is left out.
-func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, texts map[string]string, err error) {
-	cmds := rueidis.Commands{node.B().Time().Build()}
-	for _, key := range keys {
-		cmds = append(cmds, node.B().Getrange().Key(key).Start(0).End(LongestState).Build())
-	}
-	answers := node.DoMulti(ctx, cmds...)
-	clock, err := answers[0].AsIntSlice()
+// read asks for the strings of keys, and a server for the time. What has ended by now, or has become something else, is
+// left out. A key whose slot has moved meanwhile is read where it is.
+func (s *Scanner) read(ctx context.Context, node rueidis.Client, keys []string) (now int64, texts map[string]string, err error) {
+	clock, err := node.Do(ctx, node.B().Time().Build()).AsIntSlice()
 	if err != nil || len(clock) != 2 {
 		return 0, nil, fmt.Errorf("TIME said %v: %w", clock, err)
 	}
-	texts = make(map[string]string, len(keys))
+	cmds := make(rueidis.Commands, len(keys))
 	for i, key := range keys {
-		text, err := answers[i+1].ToString()
-		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		cmds[i] = s.Redis.B().Getrange().Key(key).Start(0).End(LongestState).Build()
+	}
+	texts = make(map[string]string, len(keys))
+	for i, answer := range s.Redis.DoMulti(ctx, cmds...) {
+		text, err := answer.ToString()
+		switch refused, is := rueidis.IsRedisErr(err); {
+		case err == nil && text != "":
+			texts[keys[i]] = text
+		case err != nil && !(is && strings.HasPrefix(refused.Error(), "WRONGTYPE")):
 			return 0, nil, err
 		}
-		texts[key] = text
 	}
 	return clock[0]*1_000_000 + clock[1], texts, nil
 }
