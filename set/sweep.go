@@ -63,7 +63,7 @@ func (s swept) Visit() (v sweep.Visit) {
 	case err != nil:
 		v.Err = err
 	case gone == -2:
-		v.Wait, v.Err = s.h.latch.Off(more)
+		v.Wait, v.Err = s.h.latch.Early(more)
 	case gone < 0:
 		v.Busy, v.Wait = true, sweep.Denied(more)
 	default:
@@ -82,7 +82,7 @@ func (s swept) sweep() ([]rueidis.RedisMessage, error) {
 		proves = "1"
 	}
 	args := []string{e.ClientID, s.h.latch.Clock(), e.Publish(), keys.SetExpired(s.key), sweep.Kept,
-		strconv.Itoa(mostSwept), strconv.Itoa(mostTold), proves, s.h.latch.MostOff()}
+		strconv.Itoa(mostSwept), strconv.Itoa(mostTold), proves, s.h.latch.MostAhead()}
 	return arrayOf(e.Run(context.Background(), sweepScript, []string{s.key, keys.SweepLatch(s.key)}, args))
 }
 

@@ -224,30 +224,41 @@ func TestALostConnectionIsTold(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsOff sweeps nothing, and says so; one that is right drops what has expired.
-func TestAClockThatIsOff(t *testing.T) {
+// TestAClockAheadSweepsNothing, and says so; one that is right drops what has expired.
+func TestAClockAheadSweepsNothing(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	raw := server.Client(t)
-	for how, by := range map[string]time.Duration{"ahead of": -time.Hour, "behind": time.Hour} {
-		clock.Set(by) // the server's
-		name := "sessions " + how
-		var log enginetest.Log
-		off := NewCache[string](enginetest.On(t, raw, func(c *core.Config) {
-			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		}), name)
-		require.NoError(t, last(off.Add(t.Context(), "k", WithTTL(time.Millisecond))))
-		redistest.Eventually(t, func() bool { return log.Has("not swept") }, redistest.Soon, time.Millisecond)
-		require.Contains(t, log.String(), how+" the server's")
-		msg := redistest.Do(t, raw, "ZCARD", name)
-		n, err := msg.AsInt64()
-		require.NoError(t, err)
-		require.EqualValues(t, 1, n)
-		clock.Set(0)
-		right := NewCache[string](enginetest.On(t, raw), name)
-		require.NoError(t, last(right.Add(t.Context(), "other", WithTTL(time.Millisecond))))
-		redistest.Eventually(t, func() bool { there, err := right.Exists(t.Context()); return err == nil && !there }, redistest.Soon, time.Millisecond)
-	}
+	clock.Set(-time.Hour) // the server's
+	var log enginetest.Log
+	ahead := NewCache[string](enginetest.On(t, raw, func(c *core.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}), "sessions")
+	require.NoError(t, last(ahead.Add(t.Context(), "k", WithTTL(time.Millisecond))))
+	redistest.Eventually(t, func() bool { return log.Has("not swept") }, redistest.Soon, time.Millisecond)
+	require.Contains(t, log.String(), "ahead of the server's")
+	msg := redistest.Do(t, raw, "ZCARD", "sessions")
+	n, err := msg.AsInt64()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	clock.Set(0)
+	right := NewCache[string](enginetest.On(t, raw), "sessions")
+	require.NoError(t, last(right.Add(t.Context(), "other", WithTTL(time.Millisecond))))
+	redistest.Eventually(t, func() bool { there, err := right.Exists(t.Context()); return err == nil && !there }, redistest.Soon, time.Millisecond)
+}
+
+// TestAClockBehindSweeps what has expired by it: a process that was paused looks like one whose clock is behind.
+func TestAClockBehindSweeps(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	clock.Set(time.Hour) // the server's
+	var log enginetest.Log
+	behind := NewCache[string](enginetest.On(t, server.Client(t), func(c *core.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}), "sessions")
+	require.NoError(t, last(behind.Add(t.Context(), "k", WithTTL(time.Millisecond))))
+	redistest.Eventually(t, func() bool { there, err := behind.Exists(t.Context()); return err == nil && !there }, redistest.Soon, time.Millisecond)
+	require.Empty(t, log.String())
 }
 
 // TestAFullServerIsSwept, because that frees memory.

@@ -17,21 +17,18 @@ const (
 	// another five seconds, and drops a hundred entries.
 	Lateness = 10 * time.Millisecond
 
-	// mostOff is how far the clock of this process may be off the server's. Beyond that
-	// it would sweep what lives for the others of the fleet.
-	mostOff = 5 * time.Second
+	// mostAhead is how far the clock of this process may be ahead of the server's. Beyond
+	// that it would sweep what lives for the others of the fleet.
+	mostAhead = 5 * time.Second
 )
 
-var (
-	errAhead  = errors.New("the clock of this process is ahead of the server's: it sweeps nothing")
-	errBehind = errors.New("the clock of this process is behind the server's: it sweeps nothing")
-)
+var errAhead = errors.New("the clock of this process is ahead of the server's: it sweeps nothing")
 
 // Latch has what scripts with latch.lua are told, and what follows from their answers.
 type Latch struct {
 	e      *locking.Engine
 	what   string       // that is swept, for the log
-	warned atomic.Int64 // when it was logged that the clock is off, by Mono
+	warned atomic.Int64 // when it was logged that the clock is ahead, by Mono
 }
 
 // NewLatch returns the latch of the sweeps of a client, of what is called so in the log.
@@ -43,22 +40,18 @@ var Kept = strconv.FormatInt(Period.Milliseconds(), 10)
 // Clock returns the caller's clock, as scripts take it.
 func (l *Latch) Clock() string { return strconv.FormatInt(l.e.Wall(), 10) }
 
-// MostOff returns how far the clock may be off, as scripts take it. A clock that somebody moves by hand says what time it is.
-func (l *Latch) MostOff() string {
+// MostAhead returns how far the clock may be ahead, as scripts take it. A clock that somebody moves by hand says what time it is.
+func (l *Latch) MostAhead() string {
 	if l.e.Clock != nil {
 		return ""
 	}
-	return strconv.FormatInt(mostOff.Milliseconds(), 10)
+	return strconv.FormatInt(mostAhead.Milliseconds(), 10)
 }
 
-// Off returns when to come again, and the error of a visit by a process whose clock is ahead of the server's by so many ms, or behind
-// it: the object is left to processes whose clocks are right. It logs that once in a minute.
-func (l *Latch) Off(ms int64) (wait time.Duration, why error) {
-	by, err := time.Duration(ms)*time.Millisecond, errAhead
-	if ms < 0 {
-		by, err = -by, errBehind
-	}
-	why = fmt.Errorf("%w, by %v", err, by)
+// Early returns when to come again, and the error of a visit by a process whose clock is ahead of the server's by so many ms: the
+// object is left to processes whose clocks are right. It logs that once in a minute.
+func (l *Latch) Early(ms int64) (wait time.Duration, why error) {
+	why = fmt.Errorf("%w, by %v", errAhead, time.Duration(ms)*time.Millisecond)
 	now := l.e.Mono()
 	if last := l.warned.Load(); (last == 0 || now-time.Duration(last) > LongestBackoff) && l.warned.CompareAndSwap(last, int64(now)) {
 		l.e.Logger.Warn("expired entries of "+l.what+" are not swept", "err", why)

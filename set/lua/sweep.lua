@@ -12,13 +12,13 @@
 -- ARGV[6]  how many at most
 -- ARGV[7]  how many at most if they are told of
 -- ARGV[8]  1: that nobody heard an event proves nothing
--- ARGV[9]  how far the caller's clock may be off the server's, ms; empty: not looked at
+-- ARGV[9]  how far the caller's clock may be ahead of the server's, ms; empty: not looked at
 --
 -- Returns  array  {how many have gone; 1 if there are more, else 0; when the next is due, as text, empty: none is}
 --                 {-1, ms until another's latch ends}
 --                 {-2, ms by which the caller's clock is ahead}: nothing was done
 -- Replay   safe: what has gone is gone
-local ahead = off(ARGV[2], ARGV[9])
+local ahead = early(ARGV[2], ARGV[9])
 if ahead then
 	return {-2, ahead}
 end

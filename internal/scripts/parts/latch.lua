@@ -1,14 +1,14 @@
 -- latch.lua: which process of a fleet sweeps an object.
 
--- off is by how much a clock is ahead of the server's, ms, if it is off by more than most; negative: it is behind. false: it is
--- not, or most is empty.
-local function off(clock, most)
+-- early returns by how much a clock is ahead of the server's, ms, if that is more than most. false: it is not, or most is empty.
+-- A clock that is behind drops nothing that lives.
+local function early(clock, most)
 	if most == '' then
 		return false
 	end
 	local now = redis.call('time')
 	local ahead = tonumber(clock) - tonumber(now[1]) * 1000 - math.floor(tonumber(now[2]) / 1000)
-	return math.abs(ahead) > tonumber(most) and ahead
+	return ahead > tonumber(most) and ahead
 end
 
 -- denied takes a latch for ms, unless another process has it: then it returns in how long that ends, else false.

@@ -83,7 +83,7 @@ func (v *visited) Visit() (got sweep.Visit) {
 	swept, err := s.sweep(v)
 	got.Cache = v.names.Hash
 	if err == nil && swept.ahead > 0 {
-		got.Wait, got.Err = s.Off(swept.ahead)
+		got.Wait, got.Err = s.Early(swept.ahead)
 		return got
 	}
 	got.Expired, got.Busy, got.Err = max(swept.gone, 0), swept.gone < 0, err
@@ -139,7 +139,7 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	}
 	keys := []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options, n.latch}
 	got, err := s.e.Run(context.Background(), sweepScript, keys,
-		[]string{s.e.ClientID, s.Clock(), s.publish(v), sweep.Kept, strconv.Itoa(batch), proves, s.MostOff()})
+		[]string{s.e.ClientID, s.Clock(), s.publish(v), sweep.Kept, strconv.Itoa(batch), proves, s.MostAhead()})
 	if err != nil {
 		return a, err
 	}

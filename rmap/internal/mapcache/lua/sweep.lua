@@ -22,8 +22,8 @@
 --                 {-1, ms until another's latch ends}
 --                 {-2, ms by which the caller's clock is ahead}: nothing was done
 -- Replay   safe: what has gone is gone
-local ahead = off(ARGV[2], ARGV[7])
-if ahead and ahead > 0 then
+local ahead = early(ARGV[2], ARGV[7])
+if ahead then
 	return {-2, ahead}
 end
 local busy = denied(KEYS[6], ARGV[1], ARGV[4])
