@@ -278,7 +278,7 @@ func read[A any](ctx context.Context, s *Set, as func(send.Answer, error) (A, er
 	if err = s.o.Usable(ctx); err != nil {
 		return answer, err
 	}
-	return whole.Read(ctx, &s.o, as, send.OnlyReads(op), args...)
+	return whole.Read(ctx, &s.o, as, op, args...)
 }
 
 // write sends what changes the bitset. It may be done still when ctx has ended.

@@ -20,9 +20,9 @@ var (
 )
 
 var (
-	getbit     = scripts.NewCommand("GETBIT", scripts.Safe)
-	getrange   = scripts.NewCommand("GETRANGE", scripts.Safe)
-	bitfieldRO = scripts.NewCommand("BITFIELD_RO", scripts.Safe)
+	getbit     = scripts.NewCommand("GETBIT", scripts.Reads)
+	getrange   = scripts.NewCommand("GETRANGE", scripts.Reads)
+	bitfieldRO = scripts.NewCommand("BITFIELD_RO", scripts.Reads)
 
 	setbit   = scripts.NewCommand("SETBIT", scripts.Once)
 	bitfield = scripts.NewCommand("BITFIELD", scripts.Once)

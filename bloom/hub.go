@@ -86,7 +86,7 @@ func (h *hub) sendConfigs(key string, _ int, batch []*combine.Call[struct{}, Sha
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	got, err := h.e.Run(context.Background(), send.OnlyReads(hmget), keysOf(key)[1:], configFields)
+	got, err := h.e.Run(context.Background(), hmget, keysOf(key)[1:], configFields)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (h *hub) bits(ctx context.Context, key string, s shape, values []hash) ([]i
 	}
 	size, hashes := s.texts()
 	args := append(make([]string, 0, 3+len(values)*s.k), size, hashes, "bits")
-	_, bits, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), s.appendBits(args, values)))
+	_, bits, err := h.answerOf(h.e.Run(ctx, lookScript, keysOf(key), s.appendBits(args, values)))
 	return bits, err
 }
 
@@ -158,7 +158,7 @@ func (h *hub) transact(ctx context.Context, label, key string, s shape, cmd *scr
 		scripts.Step{Command: hmget, Call: scripts.Call{Keys: on[1:], Args: shapeFields}, Reads: true},
 		scripts.Step{Command: cmd, Call: scripts.Call{Keys: on[:1], Args: args}, Reads: true})
 	keys, words := tx.Words()
-	answer, err := h.e.RunBriefly(ctx, send.OnlyReads(tx), keys, words)
+	answer, err := h.e.RunBriefly(ctx, tx, keys, words)
 	if err != nil {
 		return got, err
 	}
@@ -254,7 +254,7 @@ func (h *hub) count(ctx context.Context, key string, s shape, first, last int64)
 		}
 	}
 	size, hashes := s.texts()
-	_, set, err := h.answerOf(h.e.Run(ctx, send.OnlyReads(lookScript), keysOf(key), append([]string{size, hashes, "count"}, bytes...)))
+	_, set, err := h.answerOf(h.e.Run(ctx, lookScript, keysOf(key), append([]string{size, hashes, "count"}, bytes...)))
 	if err != nil || len(set) != 1 {
 		return 0, err
 	}

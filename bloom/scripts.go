@@ -17,9 +17,9 @@ var (
 
 // What only reads is sent again when its reply is lost.
 var (
-	hmget      = scripts.NewCommand("HMGET", scripts.Safe)
-	bitfieldRO = scripts.NewCommand("BITFIELD_RO", scripts.Safe)
-	bitcount   = scripts.NewCommand("BITCOUNT", scripts.Safe)
+	hmget      = scripts.NewCommand("HMGET", scripts.Reads)
+	bitfieldRO = scripts.NewCommand("BITFIELD_RO", scripts.Reads)
+	bitcount   = scripts.NewCommand("BITCOUNT", scripts.Reads)
 )
 
 // The fields of a config, as Redisson has them.

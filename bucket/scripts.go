@@ -22,9 +22,9 @@ var (
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between, and would be overwritten.
 var (
-	get      = scripts.NewCommand("GET", scripts.Safe)
-	strlen   = scripts.NewCommand("STRLEN", scripts.Safe)
-	getrange = scripts.NewCommand("GETRANGE", scripts.Safe)
+	get      = scripts.NewCommand("GET", scripts.Reads)
+	strlen   = scripts.NewCommand("STRLEN", scripts.Reads)
+	getrange = scripts.NewCommand("GETRANGE", scripts.Reads)
 
 	set      = scripts.NewCommand("SET", scripts.Once)
 	swap     = scripts.NewCommand("SET", scripts.Unsafe) // with GET

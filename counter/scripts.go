@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/internal/scripts"
-	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -26,20 +25,26 @@ var (
 	idsInitScript  = scripts.Must(lua, "lua/ids_init.lua")
 	idsBlockScript = scripts.Must(lua, "lua/ids_block.lua")
 
-	idsBlock = send.OnlyReads(idsBlockScript) // for its callers: what a lost answer has brought is a gap
+	idsBlock = taking{idsBlockScript}
 )
 
 // What only reads is sent again when its reply is lost, and so is what only grows.
 var (
-	get         = send.OnlyReads(scripts.NewCommand("GET", scripts.Safe))
-	strlen      = send.OnlyReads(scripts.NewCommand("STRLEN", scripts.Safe))
+	get         = scripts.NewCommand("GET", scripts.Reads)
+	strlen      = scripts.NewCommand("STRLEN", scripts.Reads)
 	set         = scripts.NewCommand("SET", scripts.Once)
 	incrby      = scripts.NewCommand("INCRBY", scripts.Once)
 	incrbyfloat = scripts.NewCommand("INCRBYFLOAT", scripts.Once)
 
 	pfadd   = scripts.NewCommand("PFADD", scripts.Safe)
-	pfcount = send.OnlyReads(scripts.NewCommand("PFCOUNT", scripts.Safe))
+	pfcount = scripts.NewCommand("PFCOUNT", scripts.Reads)
 	pfmerge = scripts.NewCommand("PFMERGE", scripts.Safe)
 )
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// taking takes ids. For its callers it only reads: what a lost answer has brought is a gap.
+type taking struct{ *scripts.Script }
+
+// OnlyReads says that nobody need know whether it ran.
+func (taking) OnlyReads() bool { return true }

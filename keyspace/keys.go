@@ -251,7 +251,7 @@ func (k *Keys) Type(ctx context.Context, name string) (is Type, err error) {
 	keys, err := k.keysOf(ctx, []string{name})
 	if err == nil {
 		is, err = send.Reading(k.e.Sender, ctx, func() (Type, error) {
-			text, _, err := send.Text(k.e.Run(ctx, send.OnlyReads(typeOf), keys, nil))
+			text, _, err := send.Text(k.e.Run(ctx, typeOf, keys, nil))
 			return Type(text), err
 		})
 	}
@@ -347,7 +347,6 @@ func (k *Keys) write(ctx context.Context, op send.Operation, keys []string, args
 
 // reading returns what sends a command until it is answered.
 func (k *Keys) reading(op send.Operation) func(ctx context.Context, keys []string) (int64, error) {
-	op = send.OnlyReads(op)
 	return func(ctx context.Context, keys []string) (int64, error) {
 		return send.Reading(k.e.Sender, ctx, func() (int64, error) { return send.Number(k.e.Run(ctx, op, keys, nil)) })
 	}

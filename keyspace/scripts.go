@@ -13,9 +13,9 @@ var lua embed.FS
 var expireScript = scripts.Must(lua, "lua/expire.lua")
 
 var (
-	exists = scripts.NewCommand("EXISTS", scripts.Safe)
-	typeOf = scripts.NewCommand("TYPE", scripts.Safe)
-	touch  = scripts.NewCommand("TOUCH", scripts.Safe) // again it touches what it has touched
+	exists = scripts.NewCommand("EXISTS", scripts.Reads)
+	typeOf = scripts.NewCommand("TYPE", scripts.Reads)
+	touch  = scripts.NewCommand("TOUCH", scripts.Reads) // it changes no value
 	unlink = scripts.NewCommand("UNLINK", scripts.Once)
 )
 

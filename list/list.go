@@ -434,7 +434,7 @@ func read[T, A any](ctx context.Context, l *List[T], as func(send.Answer, error)
 	if err = l.o.Usable(ctx); err != nil {
 		return answer, err
 	}
-	return whole.Read(ctx, &l.o, as, send.OnlyReads(op), args...)
+	return whole.Read(ctx, &l.o, as, op, args...)
 }
 
 // write sends what changes the list. It may be done still when ctx has ended.

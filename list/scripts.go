@@ -19,9 +19,9 @@ var (
 )
 
 var (
-	llen   = scripts.NewCommand("LLEN", scripts.Safe)
-	lpos   = scripts.NewCommand("LPOS", scripts.Safe)
-	lindex = scripts.NewCommand("LINDEX", scripts.Safe)
+	llen   = scripts.NewCommand("LLEN", scripts.Reads)
+	lpos   = scripts.NewCommand("LPOS", scripts.Reads)
+	lindex = scripts.NewCommand("LINDEX", scripts.Reads)
 
 	rpush = scripts.NewCommand("RPUSH", scripts.Once)
 	lpush = scripts.NewCommand("LPUSH", scripts.Once)

@@ -32,9 +32,9 @@ var (
 )
 
 var (
-	exists = scripts.NewCommand("EXISTS", scripts.Safe)
-	hlen   = scripts.NewCommand("HLEN", scripts.Safe)
-	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
+	exists = scripts.NewCommand("EXISTS", scripts.Reads)
+	hlen   = scripts.NewCommand("HLEN", scripts.Reads)
+	pttl   = scripts.NewCommand("PTTL", scripts.Reads)
 )
 
 // Answers that may be long.

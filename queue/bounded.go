@@ -27,7 +27,7 @@ var (
 	boundedRemove   = scripts.Must(lua, "lua/bounded_remove.lua")
 	boundedCapacity = scripts.Must(lua, "lua/bounded_capacity.lua")
 
-	getCommand = scripts.NewCommand("GET", scripts.Safe)
+	getCommand = scripts.NewCommand("GET", scripts.Reads)
 )
 
 // bounded is a handle that counts.

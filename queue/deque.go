@@ -86,7 +86,7 @@ func (q *Queue[T]) TakeN(ctx context.Context, n int) ([]T, error) { return q.q.t
 // RQueue.contains.
 func (q *Queue[T]) Contains(ctx context.Context, v T) (bool, error) { return q.q.contains(ctx, v) }
 
-var lpos = scripts.NewCommand("LPOS", scripts.Safe)
+var lpos = scripts.NewCommand("LPOS", scripts.Reads)
 
 func (q *handle[T]) contains(ctx context.Context, v T) (there bool, err error) {
 	var texts []string

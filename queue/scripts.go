@@ -19,12 +19,12 @@ var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 // What only reads is sent again when its reply is lost. What offers or takes is not: a second run would do it again.
 var (
-	lindex = send.Sized(scripts.NewCommand("LINDEX", scripts.Safe), send.Sizing{})
-	lrange = send.Sized(scripts.NewCommand("LRANGE", scripts.Safe), send.Sizing{})
-	llen   = scripts.NewCommand("LLEN", scripts.Safe)
-	zcard  = scripts.NewCommand("ZCARD", scripts.Safe)
-	zrange = send.Sized(scripts.NewCommand("ZRANGE", scripts.Safe), send.Sizing{})
-	zscore = scripts.NewCommand("ZSCORE", scripts.Safe)
+	lindex = send.Sized(scripts.NewCommand("LINDEX", scripts.Reads), send.Sizing{})
+	lrange = send.Sized(scripts.NewCommand("LRANGE", scripts.Reads), send.Sizing{})
+	llen   = scripts.NewCommand("LLEN", scripts.Reads)
+	zcard  = scripts.NewCommand("ZCARD", scripts.Reads)
+	zrange = send.Sized(scripts.NewCommand("ZRANGE", scripts.Reads), send.Sizing{})
+	zscore = scripts.NewCommand("ZSCORE", scripts.Reads)
 
 	rpush   = scripts.NewCommand("RPUSH", scripts.Once)
 	lpush   = scripts.NewCommand("LPUSH", scripts.Once)

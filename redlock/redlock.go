@@ -202,7 +202,7 @@ var errSilent = errors.New("no answer within the member timeout")
 
 func (v *voice) heard() { v.silent.Store(false) }
 
-var aliveCommand = scripts.NewCommand("EXISTS", scripts.Safe)
+var aliveCommand = scripts.NewCommand("EXISTS", scripts.Reads)
 
 // refused returns a member's refusal. The refusal of a silent member may come from this process
 // alone, because a goroutine here waits for it. Then its server is asked for a sign of life, by one

@@ -265,7 +265,7 @@ func (c *Cache[T]) HasEach(ctx context.Context, vs ...T) (has []bool, err error)
 //
 // Cost: one command. Errors: as Has. Source: RSetCache.size.
 func (c *Cache[T]) Len(ctx context.Context) (n int64, err error) {
-	n, err = read(ctx, c.b, send.Number, readAlive, "("+c.b.h.latch.Clock(), "+inf")
+	n, err = read(ctx, c.b, send.Number, zcount, "("+c.b.h.latch.Clock(), "+inf")
 	return n, c.b.Failed("count", err)
 }
 

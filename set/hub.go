@@ -81,7 +81,7 @@ func together[A any](key string, batch []*combine.Call[string, A], ask func(ctx 
 
 // areIn reports which texts are members of the set of a key.
 func (h *hub) areIn(ctx context.Context, key string, texts []string) ([]bool, error) {
-	all, err := h.each(ctx, readHas, key, texts)
+	all, err := h.each(ctx, smismember, key, texts)
 	are := make([]bool, len(all))
 	for i := 0; err == nil && i < len(all); i++ {
 		var n int64
@@ -93,7 +93,7 @@ func (h *hub) areIn(ctx context.Context, key string, texts []string) ([]bool, er
 
 // endsOf returns when members of the set with times to live of a key end.
 func (h *hub) endsOf(ctx context.Context, key string, texts []string) ([]end, error) {
-	all, err := h.each(ctx, readScores, key, texts)
+	all, err := h.each(ctx, zmscore, key, texts)
 	if err != nil {
 		return nil, err
 	}

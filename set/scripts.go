@@ -23,11 +23,11 @@ var (
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between.
 var (
-	smismember  = scripts.NewCommand("SMISMEMBER", scripts.Safe)
-	srandmember = scripts.NewCommand("SRANDMEMBER", scripts.Safe)
-	scard       = scripts.NewCommand("SCARD", scripts.Safe)
-	zmscore     = scripts.NewCommand("ZMSCORE", scripts.Safe)
-	zcount      = scripts.NewCommand("ZCOUNT", scripts.Safe)
+	smismember  = scripts.NewCommand("SMISMEMBER", scripts.Reads)
+	srandmember = scripts.NewCommand("SRANDMEMBER", scripts.Reads)
+	scard       = scripts.NewCommand("SCARD", scripts.Reads)
+	zmscore     = scripts.NewCommand("ZMSCORE", scripts.Reads)
+	zcount      = scripts.NewCommand("ZCOUNT", scripts.Reads)
 
 	sadd        = scripts.NewCommand("SADD", scripts.Once)
 	srem        = scripts.NewCommand("SREM", scripts.Once)
@@ -42,10 +42,6 @@ var (
 
 // Reads, whose outcome is never unknown. The answers of some may be long.
 var (
-	readHas         = send.OnlyReads(smismember)
-	readLen         = send.OnlyReads(scard)
-	readScores      = send.OnlyReads(zmscore)
-	readAlive       = send.OnlyReads(zcount)
 	readRandom      = send.Sized(srandmember, send.Sizing{})
 	readCacheRandom = send.Sized(cacheRandomScript, send.Sizing{})
 	readSet         = send.Sized(scanSetScript, send.Sizing{})

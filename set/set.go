@@ -251,7 +251,7 @@ func without(texts []string, set map[string]bool) (left []string) {
 //
 // Cost: one command. Errors: as Has. Source: RSet.size.
 func (s *Set[T]) Len(ctx context.Context) (n int64, err error) {
-	n, err = read(ctx, s.b, send.Number, readLen)
+	n, err = read(ctx, s.b, send.Number, scard)
 	return n, s.b.Failed("count", err)
 }
 

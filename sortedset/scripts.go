@@ -20,12 +20,12 @@ var (
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between.
 var (
-	zcard     = send.OnlyReads(scripts.NewCommand("ZCARD", scripts.Safe))
-	zcount    = send.OnlyReads(scripts.NewCommand("ZCOUNT", scripts.Safe))
-	zlexcount = send.OnlyReads(scripts.NewCommand("ZLEXCOUNT", scripts.Safe))
-	zmscore   = send.OnlyReads(scripts.NewCommand("ZMSCORE", scripts.Safe))
-	zrank     = send.OnlyReads(scripts.NewCommand("ZRANK", scripts.Safe))
-	zrevrank  = send.OnlyReads(scripts.NewCommand("ZREVRANK", scripts.Safe))
+	zcard     = scripts.NewCommand("ZCARD", scripts.Reads)
+	zcount    = scripts.NewCommand("ZCOUNT", scripts.Reads)
+	zlexcount = scripts.NewCommand("ZLEXCOUNT", scripts.Reads)
+	zmscore   = scripts.NewCommand("ZMSCORE", scripts.Reads)
+	zrank     = scripts.NewCommand("ZRANK", scripts.Reads)
+	zrevrank  = scripts.NewCommand("ZREVRANK", scripts.Reads)
 	readPage  = send.Sized(pageScript, send.Sizing{})
 
 	zadd        = scripts.NewCommand("ZADD", scripts.Once)

@@ -23,23 +23,23 @@ var (
 	xadd    = scripts.NewCommand("XADD", scripts.Once)
 	xdel    = scripts.NewCommand("XDEL", scripts.Once)
 	xtrim   = scripts.NewCommand("XTRIM", scripts.Unsafe)
-	xinfo   = scripts.NewCommand("XINFO STREAM", scripts.Safe)
+	xinfo   = scripts.NewCommand("XINFO STREAM", scripts.Reads)
 	xsetid  = scripts.NewCommand("XSETID", scripts.Safe)
-	xgroups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+	xgroups = scripts.NewCommand("XINFO GROUPS", scripts.Reads)
 
-	xrange    = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
-	xrevrange = send.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), send.Sizing{})
+	xrange    = send.Sized(scripts.NewCommand("XRANGE", scripts.Reads), send.Sizing{})
+	xrevrange = send.Sized(scripts.NewCommand("XREVRANGE", scripts.Reads), send.Sizing{})
 
 	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)
 	xdestroy   = scripts.NewCommand("XGROUP DESTROY", scripts.Unsafe)
 	xgroupSet  = scripts.NewCommand("XGROUP SETID", scripts.Safe)
-	xconsumers = scripts.NewCommand("XINFO CONSUMERS", scripts.Safe)
+	xconsumers = scripts.NewCommand("XINFO CONSUMERS", scripts.Reads)
 
 	xreadgroup = send.ReadGroup
 	xack       = scripts.NewCommand("XACK", scripts.Once)
 	xclaimed   = scripts.NewCommand("XCLAIM", scripts.Unsafe)
 	xautoclaim = send.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), send.Sizing{Writes: true})
-	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
+	xpending   = scripts.NewCommand("XPENDING", scripts.Reads)
 	// askOnce is xpending for a consumer that is leaving, which waits for one send only.
 	askOnce = scripts.NewCommand("XPENDING", scripts.Unsafe)
 )

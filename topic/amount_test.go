@@ -182,7 +182,7 @@ func longExchangesRound(t *testing.T, server *redistest.Server) (took time.Durat
 	before, err := beside.r.linkOf(small.f)
 	require.NoError(t, err)
 	redistest.Do(t, raw, "SET", "big", strings.Repeat("y", 4<<20))
-	get := send.Expect(scripts.NewCommand("GET", scripts.Safe), 4<<20)
+	get := send.Expect(scripts.NewCommand("GET", scripts.Reads), 4<<20)
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { _, err := e.Run(context.Background(), get, []string{"big"}, nil); done <- err }() // ends with the answer

@@ -18,8 +18,8 @@ import (
 var (
 	publish        = scripts.NewCommand("PUBLISH", scripts.Once)
 	publishSharded = scripts.NewCommand("SPUBLISH", scripts.Once)
-	count          = scripts.NewCommand("PUBSUB NUMSUB", scripts.Safe)
-	countSharded   = scripts.NewCommand("PUBSUB SHARDNUMSUB", scripts.Safe)
+	count          = scripts.NewCommand("PUBSUB NUMSUB", scripts.Reads)
+	countSharded   = scripts.NewCommand("PUBSUB SHARDNUMSUB", scripts.Reads)
 )
 
 // handle is what every kind of topic is made of. It holds nothing, so any number

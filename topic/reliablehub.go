@@ -40,7 +40,7 @@ var (
 	redriveScript  = scripts.Must(lua, "lua/redrive.lua")
 	redrivenScript = scripts.Must(lua, "lua/redriven.lua")
 
-	groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+	groups = scripts.NewCommand("XINFO GROUPS", scripts.Reads)
 	hdel   = scripts.NewCommand("HDEL", scripts.Safe)
 	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )

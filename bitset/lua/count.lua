@@ -5,7 +5,7 @@
 -- ARGV[2]  how many bytes are counted
 --
 -- Returns  array  how many bits are 1; the byte where it goes on, 0 at the end
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local from = tonumber(ARGV[1])
 local after = from + tonumber(ARGV[2])
 local n = redis.call('bitcount', KEYS[1], from, after - 1)

@@ -4,7 +4,7 @@
 -- ARGV[1…]  their offsets
 --
 -- Returns  array  the bits
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local bits = {}
 for i = 1, #ARGV do
 	bits[i] = redis.call('getbit', KEYS[1], ARGV[i])

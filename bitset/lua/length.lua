@@ -6,7 +6,7 @@
 --
 -- Returns  integer  the number of bits up to that one, 0 if there is none; if this part has none, minus the byte
 --                   after the next part
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local stop, size = tonumber(ARGV[1]), redis.call('strlen', KEYS[1])
 if stop < 0 or stop > size then
 	stop = size

@@ -9,7 +9,7 @@
 -- ARGV[4…]  bits; or the two bytes
 --
 -- Returns  array  {1, 1 or 0 for each bit…} or {1, how many}; {0, size, hashIterations} as they are, empty if there is none
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local shape = redis.call('hmget', KEYS[2], 'size', 'hashIterations')
 if shape[1] ~= ARGV[1] or shape[2] ~= ARGV[2] then
 	return {0, shape[1] or '', shape[2] or ''}

@@ -4,7 +4,7 @@
 -- ARGV[1]   how many bytes are enough
 --
 -- Returns  array  the values of the first buckets, of one at least; nil where there is none, or the key is of another type
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local n, bytes, most = 0, 0, tonumber(ARGV[1])
 for i = 1, #KEYS do
 	local length = redis.pcall('strlen', KEYS[i])

@@ -7,7 +7,7 @@
 --                 the token of the last term, 0: none is known; and of the term under way, if there is one:
 --                 its owner, the token of the term before it, the value
 --          error  FAMILY rwlock: that is what the name is
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 local call = redis.call
 if call('hexists', KEYS[1], 'mode') == 1 then
 	return redis.error_reply('FAMILY rwlock')

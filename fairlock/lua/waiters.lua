@@ -4,5 +4,5 @@
 -- KEYS[1]  queue
 --
 -- Returns  array  owners, the next one first
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 return redis.call('lrange', KEYS[1], 0, -1)

@@ -149,7 +149,7 @@ type Dead struct {
 
 var (
 	errNoID = errors.New("it has no ID")
-	xrange  = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
+	xrange  = send.Sized(scripts.NewCommand("XRANGE", scripts.Reads), send.Sizing{})
 )
 
 // Walk returns what a group has put aside, the oldest first, 100 at a time.

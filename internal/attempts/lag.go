@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-var groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+var groups = scripts.NewCommand("XINFO GROUPS", scripts.Reads)
 
 // Lag returns how many entries of a stream a group has not acknowledged, given or not; 0 where
 // there is no such group.

@@ -173,9 +173,9 @@ func (p *plan) send(ctx context.Context, keys []string, of payload) (got said, e
 		node = e.Node(strings.Join(keys[:min(1, len(keys))], ""))
 	}
 	asked := p.question.Asks(node)
-	answer, err := e.RunTold(ctx, send.OnlyReads(checkScript), keys, []string{string(text)}, asked.Failed)
+	answer, err := e.RunTold(ctx, checkScript, keys, []string{string(text)}, asked.Failed)
 	if denied(err) && !strings.Contains(err.Error(), "'eval") {
-		answer, err = e.RunTold(ctx, send.OnlyReads(unnamed{checkScript}), keys, []string{string(text)}, asked.Failed)
+		answer, err = e.RunTold(ctx, unnamed{checkScript}, keys, []string{string(text)}, asked.Failed)
 	}
 	switch {
 	case denied(err):

@@ -34,7 +34,7 @@ var (
 	// ServerScript reads which server has a hash.
 	ServerScript = scripts.Must(lua, "lua/server.lua")
 	// Command reads a page by a number of fields.
-	Command = scripts.NewCommand("HSCAN", scripts.Safe)
+	Command = scripts.NewCommand("HSCAN", scripts.Reads)
 
 	byScript  = send.Sized(Script, send.Sizing{})
 	byCommand = send.Sized(Command, send.Sizing{})

@@ -25,7 +25,10 @@ func NewCommand(name string, replay Replay) *Command {
 func (c *Command) Label() string { return strings.Join(c.words, " ") }
 
 // Repeatable says that a second run of the same call does no harm.
-func (c *Command) Repeatable() bool { return c.replay == Safe }
+func (c *Command) Repeatable() bool { return c.replay >= Safe }
+
+// OnlyReads says that the command changes nothing.
+func (c *Command) OnlyReads() bool { return c.replay == Reads }
 
 // LosesNothing says that a lost reply costs no more than not knowing whether the call ran.
 func (c *Command) LosesNothing() bool { return c.replay != Unsafe }

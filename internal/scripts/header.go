@@ -18,6 +18,8 @@ const (
 	Once
 	// Safe scripts may be sent again after a lost reply.
 	Safe
+	// Reads are Safe, and change nothing: the outcome of one is never unknown.
+	Reads
 )
 
 // Header is what the comment at the top of a script promises.
@@ -29,7 +31,7 @@ type Header struct {
 
 var (
 	item   = regexp.MustCompile(`^--\s+(KEYS|ARGV)\[([^\]]+)\]\s+\S`)
-	replay = regexp.MustCompile(`^--\s+Replay\s+(safe|once|unsafe):\s+\S`)
+	replay = regexp.MustCompile(`^--\s+Replay\s+(reads|safe|once|unsafe):\s+\S`)
 )
 
 // ParseHeader reads the header: a line for each key and argument, what the
@@ -49,7 +51,7 @@ func ParseHeader(body string) (Header, error) {
 		}
 		if m := replay.FindStringSubmatch(line); m != nil {
 			replays = true
-			h.Replay = map[string]Replay{"safe": Safe, "once": Once, "unsafe": Unsafe}[m[1]]
+			h.Replay = map[string]Replay{"reads": Reads, "safe": Safe, "once": Once, "unsafe": Unsafe}[m[1]]
 		}
 		returns = returns || strings.HasPrefix(line, "-- Returns ")
 	}
@@ -63,7 +65,7 @@ func (h *Header) complete(returns, replays bool) error {
 	case !returns:
 		return errors.New("header has no Returns line")
 	case !replays:
-		return errors.New("header has no Replay line of the form \"Replay safe: …\", \"Replay once: …\" or \"Replay unsafe: …\"")
+		return errors.New("header has no Replay line of the form \"Replay reads: …\", \"Replay safe: …\", \"Replay once: …\" or \"Replay unsafe: …\"")
 	}
 	return nil
 }

@@ -67,7 +67,10 @@ func (s *Script) sha() string { return s.text().sha }
 func (s *Script) Label() string { return s.Name }
 
 // Repeatable says that a second run of the same call does no harm.
-func (s *Script) Repeatable() bool { return s.Header().Replay == Safe }
+func (s *Script) Repeatable() bool { return s.Header().Replay >= Safe }
+
+// OnlyReads says that the script changes nothing.
+func (s *Script) OnlyReads() bool { return s.Header().Replay == Reads }
 
 // LosesNothing says that a lost reply costs no more than not knowing whether the call ran.
 func (s *Script) LosesNothing() bool { return s.Header().Replay != Unsafe }

@@ -40,7 +40,7 @@ func (p *pipelines) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []ru
 
 var (
 	setCommand  = scripts.NewCommand("SET", scripts.Safe)
-	getCommand  = scripts.NewCommand("GET", scripts.Safe)
+	getCommand  = scripts.NewCommand("GET", scripts.Reads)
 	pushCommand = scripts.NewCommand("RPUSH", scripts.Once)
 	popCommand  = scripts.NewCommand("LPOP", scripts.Unsafe)
 )

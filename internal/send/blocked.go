@@ -69,7 +69,7 @@ func (p *pops) Lost(err error) {
 
 func (p *pops) Pop0(k *poller.Kind, key string) error {
 	if k.Look != "" {
-		_, err := p.s.Run(context.Background(), scripts.NewCommand(k.Look, scripts.Safe), []string{key}, k.LookWith)
+		_, err := p.s.Run(context.Background(), scripts.NewCommand(k.Look, scripts.Reads), []string{key}, k.LookWith)
 		return err
 	}
 	_, err := p.Pop(k, key, 0)

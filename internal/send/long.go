@@ -102,8 +102,8 @@ func transferOf(op Operation, keys, args []string) (Operation, transfer) {
 	if s, is := op.(*sized); is {
 		t.by, op = s.by, s.Operation
 	}
-	if o, is := op.(onlyReads); is {
-		t.pure, op = true, o.Operation
+	if r, is := op.(interface{ OnlyReads() bool }); is {
+		t.pure = r.OnlyReads()
 	}
 	t.single = !op.Repeatable()
 	return op, t

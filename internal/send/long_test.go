@@ -75,7 +75,7 @@ func TestTransferIsWeighedOnlyWhenTimeHasRunOut(t *testing.T) {
 
 func TestTransferKnowsWhatIsExpected(t *testing.T) {
 	t.Parallel()
-	get, set := scripts.NewCommand("GET", scripts.Safe), scripts.NewCommand("SET", scripts.Unsafe)
+	get, set := scripts.NewCommand("GET", scripts.Reads), scripts.NewCommand("SET", scripts.Unsafe)
 	op, short := transferOf(Expect(get, large-1), []string{"k"}, nil)
 	require.Equal(t, Operation(get), op)
 	require.False(t, short.long())

@@ -12,18 +12,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 )
 
-// onlyReads is an operation that changes nothing.
-type onlyReads struct{ Operation }
-
-// OnlyReads returns op, which changes nothing: its outcome is not unknown if the reply is lost. One that is [Sized] says so itself.
-func OnlyReads(op Operation) Operation {
-	switch op.(type) {
-	case *sized, expected:
-		return op
-	}
-	return onlyReads{op}
-}
-
 // Question records which servers have not answered a read yet. A caller may leave before they do. The zero value is ready for
 // use.
 type Question struct {

@@ -63,8 +63,8 @@ func NoMigrationRetry(op Operation) Operation { return noMigrationRetry{op} }
 // abandon a send, which has a bound of its own. Of a cleanup task, what was refused is not
 // sent again: a cleanup task is repeated as a whole.
 //
-// An error wraps ErrOutcomeUnknown if the operation may have run, unless that is Sized and only
-// reads, or one of [OnlyReads].
+// An error wraps ErrOutcomeUnknown if the operation may have run, unless that only reads: an operation says so by its
+// OnlyReads method, or by its [Sizing].
 func (s *Sender) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
 	return s.run(ctx, op, keys, args, 0, nil)
 }

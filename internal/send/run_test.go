@@ -20,7 +20,7 @@ func TestRunTakesAPlainCommand(t *testing.T) {
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
 	e := at(t, proxy.Addr())
 	key := redistest.Name(t)
-	set, push, get := scripts.NewCommand("SET", scripts.Safe), scripts.NewCommand("RPUSH", scripts.Unsafe), scripts.NewCommand("GET", scripts.Safe)
+	set, push, get := scripts.NewCommand("SET", scripts.Safe), scripts.NewCommand("RPUSH", scripts.Unsafe), scripts.NewCommand("GET", scripts.Reads)
 
 	answer, err := e.Run(t.Context(), get, []string{key}, nil)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestRunGivesUpWhenNothingListensBehindALostReply(t *testing.T) {
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
 	e := at(t, proxy.Addr())
 	key := redistest.Name(t)
-	get := Sized(scripts.NewCommand("GET", scripts.Safe), Sizing{})
+	get := Sized(scripts.NewCommand("GET", scripts.Reads), Sizing{})
 	_, err := e.Run(t.Context(), get, []string{key}, nil)
 	require.NoError(t, err)
 	proxy.Refuse()

@@ -45,7 +45,7 @@ func readingGroup(c rueidis.Client, keys, args []string) interface {
 	return c.B().Arbitrary("XREADGROUP", "GROUP").Args(args[0], args[1], "COUNT", args[2], "STREAMS").Keys(keys...).Args(">")
 }
 
-var groupsOf = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+var groupsOf = scripts.NewCommand("XINFO GROUPS", scripts.Reads)
 
 // LastDelivered returns the id of the last entry that a group of a stream was given, or "" if the stream
 // has no such group.

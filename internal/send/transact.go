@@ -24,12 +24,8 @@ func (s *Sender) TransactBriefly(ctx context.Context, t *scripts.Transaction) ([
 }
 
 func (s *Sender) transact(ctx context.Context, t *scripts.Transaction, full int) ([]rueidis.RedisMessage, error) {
-	op := Operation(t)
-	if t.OnlyReads() {
-		op = OnlyReads(t)
-	}
 	keys, args := t.Words()
-	got, err := s.run(ctx, op, keys, args, full, nil)
+	got, err := s.run(ctx, t, keys, args, full, nil)
 	if err != nil {
 		return nil, err
 	}

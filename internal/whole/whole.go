@@ -25,8 +25,8 @@ var (
 	copyScript   = scripts.Must(lua, "lua/copy.lua")
 	renameScript = scripts.Must(lua, "lua/rename.lua")
 
-	exists = scripts.NewCommand("EXISTS", scripts.Safe)
-	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
+	exists = scripts.NewCommand("EXISTS", scripts.Reads)
+	pttl   = scripts.NewCommand("PTTL", scripts.Reads)
 
 	// Unlink deletes keys.
 	Unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)

@@ -3,7 +3,7 @@
 -- KEYS[i]  who is inside, of a generation: zset of parties by the end of their leases, ms of the server's clock
 --
 -- Returns  array  {ms until the first lease ends, -1 none; of each generation how many are inside whose leases have not ended}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local alive = '(' .. string.format('%.0f', now)

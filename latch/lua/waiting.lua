@@ -9,7 +9,7 @@
 -- ARGV[3]  publish or spublish
 --
 -- Returns  array  {the present generation, 0 if there is none; how many parties wait whose leases have not ended}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local _, gen, wrong = barrier()
 if wrong then
 	return wrong

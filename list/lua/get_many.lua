@@ -5,7 +5,7 @@
 -- ARGV[2…]  indexes, from 0; negative: from the end
 --
 -- Returns  array  the elements of the first indexes, of one at least; nil where there is none
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local all, bytes, most = {}, 0, tonumber(ARGV[1])
 for i = 2, #ARGV do
 	local element = redis.call('lindex', KEYS[1], ARGV[i])

@@ -7,7 +7,7 @@
 -- ARGV[4]  how many elements are enough
 --
 -- Returns  array  the index after the last of them, the last index, and the elements
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local at, last = tonumber(ARGV[1]), tonumber(ARGV[2])
 local size, most = redis.call('llen', KEYS[1]), tonumber(ARGV[3])
 if at < 0 then

@@ -6,7 +6,7 @@
 -- Returns  nil    nobody
 --          array  {owner, hold count, remaining lease in ms or -1 where it has none}
 --          error  FAMILY and what else the name is: "rwlock", "group"
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 local fields = redis.call('hgetall', KEYS[1])
 if #fields == 0 then
 	return nil

@@ -6,7 +6,7 @@
 --
 -- Returns  array  for each value that has one its holder, the end of the lease in ms by the clock of its client, and
 --                 its levels, as three texts
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 local holders = {}
 for _, field in ipairs(ARGV) do
 	local owner = redis.call('hget', KEYS[1], field)

@@ -9,7 +9,7 @@
 -- ARGV[3…]  keys
 --
 -- Returns  array  for each key: how many; 0 if it is not there or has ended; -1 if it is there and has none
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local answer = {}
 for i = 3, #ARGV do
 	local n = 0

@@ -5,7 +5,7 @@
 -- ARGV[2]  how many at most
 --
 -- Returns  array  {when the next ends that has not, as text, empty: none does; keys…}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local due = redis.call('zrangebyscore', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local coming = redis.call('zrangebyscore', KEYS[1], '(' .. ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return {coming[2] or '', unpack(due)}

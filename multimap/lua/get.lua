@@ -9,7 +9,7 @@
 -- ARGV[3…]  keys
 --
 -- Returns  array  for each key: its values, in an array; none if it is not there or has ended
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local answer = {}
 for i = 3, #ARGV do
 	answer[i - 2] = lives(ARGV[i], ARGV[1], KEYS[i]) and all(ARGV[2], KEYS[i]) or {}

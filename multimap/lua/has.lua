@@ -10,7 +10,7 @@
 -- ARGV[4]  value
 --
 -- Returns  integer  1 it has, 0 it has not
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 if not lives(ARGV[3], ARGV[1], KEYS[3]) then
 	return 0
 elseif ARGV[2] == 'list' then

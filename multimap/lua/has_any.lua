@@ -9,7 +9,7 @@
 -- ARGV[3…]  keys; the last is the value
 --
 -- Returns  integer  1 one of them has, 0 none has
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 for i = 3, #ARGV - 1 do
 	if lives(ARGV[i], ARGV[1], KEYS[i]) then
 		if ARGV[2] == 'list' and redis.call('lpos', KEYS[i], ARGV[#ARGV])

@@ -18,7 +18,7 @@
 -- Returns  array  {how many keys are through; where to go on in the next, 0: from the start; how many values were read;
 --                 their bytes; this server, of sets; for each of these keys, and for the
 --                 next where it has begun: its values, in an array}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local kind, most, limit = ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
 local count, passed, bytes = tonumber(ARGV[5]), 0, 0
 

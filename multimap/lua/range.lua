@@ -11,5 +11,5 @@
 -- ARGV[5]  the last, likewise
 --
 -- Returns  array  the values; none if there is no such key
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 return ARGV[2] == 'list' and lives(ARGV[3], ARGV[1], KEYS[3]) and redis.call('lrange', KEYS[3], ARGV[4], ARGV[5]) or {}

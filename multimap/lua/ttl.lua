@@ -10,7 +10,7 @@
 -- ARGV[4]  1: the server keeps the time
 --
 -- Returns  integer  ms; -1: it has no end; -2: there is none
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 if not lives(ARGV[3], ARGV[1], KEYS[3]) or count(ARGV[2], KEYS[3]) == 0 then
 	return -2
 end

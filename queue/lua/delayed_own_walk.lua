@@ -7,7 +7,7 @@
 -- ARGV[3]  how many bytes, about
 --
 -- Returns  array  {when it is due, ms, and the element, or nil…}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local answer, bytes, last = {}, 0, 0
 local ids = redis.call('zrange', KEYS[1], ARGV[1], tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1, 'WITHSCORES')
 for i = 1, #ids, 2 do

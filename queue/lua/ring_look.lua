@@ -6,7 +6,7 @@
 -- ARGV[3]  how many bytes, about
 --
 -- Returns  array  {the index behind the last of them, or -1 if there is nothing left to read, and the elements…}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local size = redis.call('llen', KEYS[1])
 local at, most = tonumber(ARGV[1]), tonumber(ARGV[3])
 if at < 0 then

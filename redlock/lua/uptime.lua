@@ -5,6 +5,6 @@
 -- Returns  integer  the whole second that it is now less the one of the start: nearly one too many, or too few; negative
 --                   if its clock was set back
 --          nil      the server does not tell
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local seconds = string.match(redis.call('info', 'server'), 'uptime_in_seconds:(-?%d+)')
 return KEYS[1] and seconds and tonumber(seconds)

@@ -6,7 +6,7 @@
 -- Returns  nil    nobody
 --          array  {remaining lease in ms or -1 where it has none, field, value, field, value …}
 --          error  FAMILY and what else the name is: "lock", "group"
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 local fields = redis.call('hgetall', KEYS[1])
 if #fields == 0 then
 	return nil

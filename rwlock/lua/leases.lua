@@ -3,7 +3,7 @@
 -- KEYS[i]  the i-th key
 --
 -- Returns  array  for each key its time to live, ms; -1: it has none; -2: it is gone
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 local left = {}
 for i, key in ipairs(KEYS) do
 	left[i] = redis.call('pttl', key)

@@ -5,6 +5,6 @@
 --
 -- Returns  integer  how many; negative: they were reduced by more than were free
 --          nil      there is no such semaphore
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local now, wrong = free()
 return now or wrong

@@ -4,5 +4,5 @@
 -- KEYS[2]  queue of the others
 --
 -- Returns  integer  0: none is
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 return redis.call('exists', KEYS[1], KEYS[2])

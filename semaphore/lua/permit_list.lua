@@ -8,7 +8,7 @@
 --
 -- Returns  array  {cursor, 0 at the end, the server's time in ms, then of each its id, the end of its lease, and its label or the
 --                 empty one}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local some = redis.pcall('zscan', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
 if some.err then
 	return no_leases(KEYS[1], some) or some

@@ -7,7 +7,7 @@
 --
 -- Returns  integer  how many; negative: they were reduced by more than were free
 --          nil      there is no such semaphore
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local was, wrong = free()
 if not was then
 	return wrong

@@ -6,7 +6,7 @@
 -- ARGV[i…]  a random number for each member: 0 or more, less than 1
 --
 -- Returns  array  {1 if these are all that live, else 0; different members}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local expired = redis.call('zcount', KEYS[1], '-inf', ARGV[1])
 local alive, limit = redis.call('zcard', KEYS[1]) - expired, tonumber(ARGV[2])
 local n, found, bytes, moved = math.min(#ARGV - 2, alive), {}, 0, {}

@@ -10,7 +10,7 @@
 --
 -- Returns  array  {where to go on, 0: that was all; {members, each with when it ends}; members passed; bytes read; what the server calls
 --                 itself, empty: it does not tell, or that was all in one; an empty array}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local next, found, passed, bytes = page(function(cursor, n)
 	return redis.call('zscan', KEYS[1], cursor, 'COUNT', n)
 end, 2)

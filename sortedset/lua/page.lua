@@ -13,7 +13,7 @@
 -- ARGV[8]  the last rank, or that member
 --
 -- Returns  array  {members, each followed by its score; how many come after them}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local key, back = KEYS[1], ARGV[1] == '1'
 
 -- less compares bytes, as the server does. Lua's own comparison depends on the locale.

@@ -9,7 +9,7 @@
 --                 the type of each key; the answer to each look, as text, or empty; then by turns the number of an ask
 --                 that the user may not make, from 1, and the index of the key, or 0; the numbers of the asks whose
 --                 command the server does not have}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local plan = cjson.decode(ARGV[1])
 local may = redis.acl_check_cmd
 

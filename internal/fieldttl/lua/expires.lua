@@ -5,7 +5,7 @@
 --
 -- Returns  nil   it has, also if it refuses it now, or the map is of another type, which the operation will say
 --          text  it has not: INFO server, or why it does not tell
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local got = redis.pcall('hpexpire', KEYS[1], 1, 'FIELDS', 1, ARGV[1])
 local said = type(got) == 'table' and got.err
 if not said then

@@ -13,7 +13,7 @@
 -- Returns  array  {where to go on, 0: that was all; {key, value, …}, or {key, …}; fields passed; bytes read; what the
 --                 server calls itself, empty: it does not tell, or that was all in one; keys whose values there was no
 --                 room for}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local next, found, passed, bytes, left = pages(KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]),
 	{unpack(ARGV, 6)}, ARGV[5] == '1')
 return {next, found, passed, bytes, (next ~= '0' or ARGV[1] ~= '0') and runid() or '', left}

@@ -5,5 +5,5 @@
 --
 -- Returns  text  what the server calls itself from its start to its end
 --          nil   it does not tell
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 return KEYS[1] and runid()

@@ -3,5 +3,5 @@
 -- Include: part.lua
 -- KEYS[1]  not used
 -- Returns  integer  42
--- Replay   safe: it writes nothing
+-- Replay   reads: it changes nothing
 return answer(KEYS[1])

@@ -3,5 +3,5 @@
 -- KEYS[1]  stream
 --
 -- Returns  integer  so many; 0 without a stream
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 return redis.call('xlen', KEYS[1])

@@ -4,7 +4,7 @@
 -- ARGV[1…]  fields
 --
 -- Returns  integer  bytes of their values
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local bytes = 0
 for _, field in ipairs(ARGV) do
 	bytes = bytes + redis.call('hstrlen', KEYS[1], field)

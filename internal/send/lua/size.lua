@@ -3,7 +3,7 @@
 -- KEYS[i…]  keys
 --
 -- Returns  integer  bytes
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local sum = 0
 for i = 1, #KEYS do
 	sum = sum + (redis.call('memory', 'usage', KEYS[i]) or 0)

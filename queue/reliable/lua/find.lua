@@ -7,7 +7,7 @@
 --
 -- Returns  array  id, state (ready, delayed, running, behind, dead, done), attempts, when, cause, options, delivery, owner,
 --                 progress, body; {}: there is none
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 if later_queue() then
 	return later_queue()
 end

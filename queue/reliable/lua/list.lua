@@ -7,7 +7,7 @@
 -- ARGV[3]    how many are looked at
 --
 -- Returns  array  {how many were looked at, 1: there may be more, then of each id, state, attempts, when, cause, options, delivery, owner, progress, body}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 if later_queue() then
 	return later_queue()
 end

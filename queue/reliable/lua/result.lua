@@ -7,7 +7,7 @@
 --
 -- Returns  array  of each: r and its result; w, it is not done yet; d and the last cause, it was buried; n, there is none of the
 --                 two; l, the answer is long enough, ask again
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 if later_queue() then
 	return later_queue()
 end

@@ -6,7 +6,7 @@
 --
 -- Returns  array  {messages, delayed, running, behind, dead, clients that wait, ms for which it is paused, -1: for ever, -2: it
 --                 is not; the body of the first that is ready, or ""; then names and values of counters}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 if later_queue() then
 	return later_queue()
 end

@@ -5,7 +5,7 @@
 --
 -- Returns  nil    there is none
 --          array  {rate; interval, ms; type; keep-alive, ms}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local setting = redis.call('hmget', KEYS[1], 'rate', 'interval', 'type', 'keepAliveTime')
 local rate, interval, kind = tonumber(setting[1] or ''), tonumber(setting[2] or ''), setting[3]
 if rate and interval and (kind == '0' or kind == '1') then

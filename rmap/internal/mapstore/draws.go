@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Safe)
+var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Reads)
 
 func (p *Plain) Random(ctx context.Context, n int) ([]string, error) {
 	return send.Texts(p.Read(ctx, hrandfield, Decimal(int64(n))))

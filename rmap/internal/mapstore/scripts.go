@@ -38,14 +38,14 @@ var (
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between, and would be overwritten.
 var (
-	hget    = scripts.NewCommand("HGET", scripts.Safe)
-	hmget   = scripts.NewCommand("HMGET", scripts.Safe)
-	zmscore = scripts.NewCommand("ZMSCORE", scripts.Safe)
-	hexists = scripts.NewCommand("HEXISTS", scripts.Safe)
-	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
-	get     = scripts.NewCommand("GET", scripts.Safe)
-	Exists  = scripts.NewCommand("EXISTS", scripts.Safe)
-	PTTL    = scripts.NewCommand("PTTL", scripts.Safe)
+	hget    = scripts.NewCommand("HGET", scripts.Reads)
+	hmget   = scripts.NewCommand("HMGET", scripts.Reads)
+	zmscore = scripts.NewCommand("ZMSCORE", scripts.Reads)
+	hexists = scripts.NewCommand("HEXISTS", scripts.Reads)
+	hlen    = scripts.NewCommand("HLEN", scripts.Reads)
+	get     = scripts.NewCommand("GET", scripts.Reads)
+	Exists  = scripts.NewCommand("EXISTS", scripts.Reads)
+	PTTL    = scripts.NewCommand("PTTL", scripts.Reads)
 
 	hset         = scripts.NewCommand("HSET", scripts.Once)
 	hdel         = scripts.NewCommand("HDEL", scripts.Once)
@@ -58,7 +58,7 @@ var (
 // What may be long: where it does not come in time it is asked how long it is, or whether
 // the server is there at all.
 var (
-	hstrlen = scripts.NewCommand("HSTRLEN", scripts.Safe)
+	hstrlen = scripts.NewCommand("HSTRLEN", scripts.Reads)
 
 	lengthOfOne  = &send.Sizing{By: hstrlen}
 	lengthOfMany = &send.Sizing{By: send.HashLengths}

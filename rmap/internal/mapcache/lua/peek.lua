@@ -10,7 +10,7 @@
 --
 -- Returns  array  for each key {the entry as the hash has it, or nothing; when it ends; when it has rested for too long},
 --                 ms, empty for never; or nil: there is none that lives
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local all = {}
 for i = 3, #ARGV do
 	local packed, rest = live(ARGV[i])

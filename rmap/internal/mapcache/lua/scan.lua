@@ -18,7 +18,7 @@
 --                 times {key, entry, when it ends, when it has rested for too long, …}, ms, empty for never; keys alone
 --                 {key, …}; how many were passed; bytes read; what the server calls itself, empty: it does not tell, or
 --                 that was all in one; keys for whose entries there was no room}
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local values = ARGV[3] ~= '0'
 
 -- chunk is as many of the fields from there on as a command takes: what HSCAN returns has no bound.

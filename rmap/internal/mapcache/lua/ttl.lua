@@ -8,7 +8,7 @@
 -- ARGV[2]  the caller's clock, ms
 --
 -- Returns  integer  ms; -1: for ever; -2: there is none
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local packed, rest = live(ARGV[1])
 if not packed then
 	return -2

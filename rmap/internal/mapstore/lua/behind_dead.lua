@@ -11,7 +11,7 @@
 -- ARGV[4]  a value in the map begins behind so many bytes
 --
 -- Returns  array  {the changes as XRANGE returns them; for each 1 if something newer of its entry came since, else 0}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local some, overtaken, from, room = {}, {}, ARGV[1], tonumber(ARGV[3])
 while #some < tonumber(ARGV[2]) do
 	local one = redis.call('xrange', KEYS[3], from, '+', 'COUNT', 1)[1]

@@ -3,7 +3,7 @@
 -- KEYS[1]  stream of changes
 --
 -- Returns  array  {id of the oldest, id of the newest, how many there are}; of an empty one without elements
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local first = redis.call('xrange', KEYS[1], '-', '+', 'COUNT', 1)[1]
 if not first then
 	return {}

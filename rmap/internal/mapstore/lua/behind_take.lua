@@ -5,7 +5,7 @@
 -- ARGV[2]  how many bytes of keys and values at most; the first change is there in any case
 --
 -- Returns  array  {how long the oldest is queued, ms; 1 if no more would be taken, else 0; the changes as XRANGE returns them}
--- Replay   safe: it changes nothing
+-- Replay   reads: it changes nothing
 local most, room = tonumber(ARGV[1]), tonumber(ARGV[2])
 local some, size, from, full = {}, 0, '-', 0
 

@@ -5,7 +5,7 @@
 -- KEYS[3]  likewise: whole caches
 --
 -- Returns  integer  as PTTL; -3: nothing may be kept now
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 if redis.call('exists', KEYS[2], KEYS[3]) > 0 then
 	return -3
 end

@@ -5,7 +5,7 @@
 -- ARGV[2…]  fields
 --
 -- Returns  array  for each field {the value, or nothing; how long it stays, ms, -1: it has no end}; or nil: there is none
--- Replay   safe: it only reads
+-- Replay   reads: it changes nothing
 local all = {}
 for i = 2, #ARGV do
 	local text = redis.call('hget', KEYS[1], ARGV[i])

@@ -5,6 +5,6 @@
 -- ARGV[1]  field
 --
 -- Returns  integer  ms; -1: it has no end; -2: there is none
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local got = redis.call('hpttl', KEYS[1], 'FIELDS', 1, ARGV[1])
 return got and got[1] or -2
