@@ -17,6 +17,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("the model", func(t *testing.T) { againstTheModel(t, raw) })
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
 	t.Run("a slot that is half moved", func(t *testing.T) { halfMoved(t, cluster) })
+	t.Run("the look after the last page", func(t *testing.T) { lastLookIsLost(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		begin, names := fill(t, raw, 6000)
 		k := New(enginetest.On(t, cluster.Client(t)))
@@ -65,6 +66,28 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 		number(t, 3004)(k.CountMatch(t.Context(), begin+"*"))
 	}
 	number(t, 4)(New(enginetest.On(t, raw)).DeleteMatch(t.Context(), tag+"*"))
+}
+
+// lastLookIsLost loses the reply in which a server says which slots it has, after its last page: no key counts twice.
+func lastLookIsLost(t *testing.T, cluster *redistest.Cluster) {
+	t.Helper()
+	begin, names := fill(t, cluster.Client(t), 300)
+	client, before := cluster.Proxied(t)
+	for _, node := range cluster.Nodes() {
+		asked := 0
+		lost := before(node).DropReply(func(cmd []string) bool {
+			if redistest.Command("CLUSTER")(cmd) && redistest.Arg("NODES")(cmd) {
+				asked++
+				return asked == 2
+			}
+			return false
+		}, 1)
+		k := New(enginetest.On(t, client))
+		if cluster.Master(names[0]) == node {
+			number(t, len(names))(k.CountMatch(t.Context(), begin+"*"))
+			lost.Await(t)
+		}
+	}
 }
 
 // halfMoved has keys of one slot on two servers for as long as the walk lasts.

@@ -56,6 +56,7 @@ type scanning struct {
 	before view
 	cursor uint64
 	looked int64 // keys, since the scan began
+	whole  bool // the last page was handed on
 }
 
 // scan hands on the keys of one server, and notes what has been seen.
@@ -93,18 +94,10 @@ func (s *scanning) step(ctx context.Context) (done bool, err error) {
 			return false, s.ended(ctx, err)
 		}
 	}
-	keys, err := s.page(ctx)
-	if err != nil {
-		return false, s.ended(ctx, err)
-	}
-	if err := s.visit.Page(s.node, keys); err != nil {
-		return false, final{err}
-	}
-	if s.cursor != 0 {
-		if s.share == 0 || s.looked < s.share {
-			return false, nil
+	if !s.whole {
+		if err := s.next(ctx); err != nil || !s.whole {
+			return false, err
 		}
-		s.more = true // its slots count as seen: the walk leaves it
 	}
 	after, err := s.view(ctx, s.on)
 	if err != nil {
@@ -112,6 +105,21 @@ func (s *scanning) step(ctx context.Context) (done bool, err error) {
 	}
 	s.settled(s.before, after)
 	return true, nil
+}
+
+// next hands on a page. It is the last one also if the walk leaves the server: then the slots of the server count as seen.
+func (s *scanning) next(ctx context.Context) error {
+	keys, err := s.page(ctx)
+	if err != nil {
+		return s.ended(ctx, err)
+	}
+	if err := s.visit.Page(s.node, keys); err != nil {
+		return final{err}
+	}
+	if s.whole = s.cursor == 0; !s.whole && s.share > 0 && s.looked >= s.share {
+		s.more, s.whole = true, true
+	}
+	return nil
 }
 
 // connect takes a connection. The scan begins anew unless that leads to the process that gave the cursor.
@@ -132,7 +140,7 @@ func (s *scanning) connect(ctx context.Context) error {
 	if s.anew++; s.anew > mostAnew {
 		return final{errAnew}
 	}
-	s.last, s.cursor, s.looked = on.process, 0, 0
+	s.last, s.cursor, s.looked, s.whole = on.process, 0, 0, false
 	if s.before, err = s.view(ctx, on); err != nil {
 		s.last = ""
 		return err
