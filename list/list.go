@@ -103,8 +103,8 @@ func part(texts []string) int {
 // none. The index of the end appends. It is one step: up to 5,000 elements and 1 MB. It is sent once.
 //
 // Cost: one script call, in which the server walks to the place for each element: 10 to 26 ms in a million. For many
-// elements it pushes again what is before or after the place, whichever is less: that may take a second in the middle of a
-// million. Errors: as Append. Source: RList.add(index, element), addAll(index, elements).
+// elements it pushes again what is before or after the place, whichever is less, if that takes less time: it may be a second
+// in the middle of a million. Errors: as Append. Source: RList.add(index, element), addAll(index, elements).
 func (l *List[T]) Insert(ctx context.Context, i int64, vs ...T) (did bool, err error) {
 	texts, err := l.encodeAll(ctx, vs)
 	switch {
@@ -271,7 +271,7 @@ func (l *List[T]) Range(ctx context.Context, first, last int64) (vs []T, err err
 // element.
 func (l *List[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for one, err := range l.read(ctx, 0, math.MaxInt32) {
+		for one, err := range l.read(ctx, 0, math.MaxInt64) {
 			var v T
 			if err != nil {
 				yield(v, l.o.Failed("walk", err))

@@ -2,6 +2,7 @@ package list
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -84,6 +86,56 @@ func TestLongElements(t *testing.T) {
 	require.GreaterOrEqual(t, proxy.Count(script(getManyScript)), 2)
 	_, err = l.Insert(ctx, 1, vs...)
 	require.ErrorIs(t, err, ErrInvalidArgument)
+}
+
+// TestAnAnswerIsBounded, also where long elements follow on short ones.
+func TestAnAnswerIsBounded(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, l := t.Context(), listOn(enginetest.On(t, raw), fresh(t, raw))
+		vs := append(slices.Repeat([]string{"a"}, 400), slices.Repeat([]string{strings.Repeat("b", 50_000)}, 200)...)
+		_, err := l.Append(ctx, vs...)
+		require.NoError(t, err)
+		got, err := l.Range(ctx, 0, -1)
+		require.NoError(t, err)
+		require.True(t, slices.Equal(vs, got))
+		page, err := read(ctx, l, pageOf, readRange, "0", "-1", decimal(paging.Bytes), decimal(mostRead))
+		require.NoError(t, err)
+		size := 0
+		for _, one := range page.elements {
+			size += len(one.text)
+		}
+		require.LessOrEqual(t, size, paging.Bytes+50_000)
+	})
+}
+
+// TestIndexesBeyondTheEnd are none, however far they are.
+func TestIndexesBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, l := t.Context(), listOn(enginetest.On(t, raw), fresh(t, raw))
+		_, err := l.Append(ctx, "a", "b")
+		require.NoError(t, err)
+		for _, far := range []int64{2, 1e17 + 1, math.MaxInt64} {
+			all, err := l.Range(ctx, -far, far)
+			require.NoError(t, err)
+			require.Equal(t, []string{"a", "b"}, all)
+			all, err = l.Range(ctx, far, far)
+			require.NoError(t, err)
+			require.Empty(t, all)
+			if far > 2 {
+				did, err := l.Insert(ctx, far, "x")
+				require.NoError(t, err)
+				require.False(t, did)
+				_, had, err := l.RemoveAt(ctx, -far)
+				require.NoError(t, err)
+				require.False(t, had)
+			}
+			_, had, err := l.RemoveAt(ctx, far)
+			require.NoError(t, err)
+			require.False(t, had)
+		}
+	})
 }
 
 // TestRemoveAtRemovesNoEqualOne, also where an element is what Redisson marks elements with.

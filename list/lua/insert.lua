@@ -16,8 +16,19 @@ local function push(how, all, first, last)
 		redis.call(how, KEYS[1], unpack(all, i, math.min(i + 4999, last)))
 	end
 end
-local few = (#ARGV - 2) * at <= 100 * math.min(at, size - at) -- so that looking for the place takes less than to push again
-if few and at > 0 and at < size then
+
+-- again is what it costs to push again what is before or after the place, where to look at one element costs 1. Two elements
+-- tell how long they are.
+local function again()
+	local first, last = at, size - 1
+	if at <= size / 2 then
+		first, last = 0, at - 1
+	end
+	local longest = math.max(#redis.call('lindex', KEYS[1], first), #redis.call('lindex', KEYS[1], last))
+	return (last - first + 1) * (100 + longest / 20)
+end
+
+if at > 0 and at < size and (#ARGV - 2) * at <= again() then
 	local next = redis.call('lindex', KEYS[1], at)
 	redis.call('lset', KEYS[1], at, ARGV[2])
 	local done = redis.pcall('linsert', KEYS[1], 'BEFORE', ARGV[2], ARGV[3])

@@ -16,14 +16,16 @@ end
 if last < 0 then
 	last = last + size
 end
-last = math.min(last, size - 1)
+at, last = math.min(at, size), math.min(last, size - 1)
 local all, bytes, n = {0, string.format('%.0f', last)}, 0, 1
 while at <= last and bytes < most and #all < ARGV[4] + 2 do
 	local part = redis.call('lrange', KEYS[1], at, math.min(at + n, last + 1, at + ARGV[4] + 2 - #all) - 1)
 	for i = 1, #part do
-		all[#all + 1], bytes = part[i], bytes + #part[i]
+		if bytes >= most then -- these are larger than the ones before
+			break
+		end
+		all[#all + 1], bytes, at = part[i], bytes + #part[i], at + 1
 	end
-	at = at + #part
 	local each = bytes / (#all - 2) + 1
 	n = math.max(math.min(4 * n, math.floor((most - bytes) / each)), 1)
 end

@@ -12,12 +12,12 @@ if at == 0 then
 elseif at == -1 then
 	return redis.call('rpop', KEYS[1])
 end
-local old = redis.call('lindex', KEYS[1], at)
+local old = redis.call('lindex', KEYS[1], ARGV[1])
 if old then
-	redis.call('lset', KEYS[1], at, ARGV[2])
+	redis.call('lset', KEYS[1], ARGV[1], ARGV[2])
 	local done = redis.pcall('lrem', KEYS[1], at < 0 and -1 or 1, ARGV[2])
 	if type(done) == 'table' then -- the user may not
-		redis.call('lset', KEYS[1], at, old)
+		redis.call('lset', KEYS[1], ARGV[1], old)
 		return done
 	end
 end
