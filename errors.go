@@ -30,9 +30,8 @@ var (
 	ErrDeferred = core.ErrDeferred
 
 	// ErrNotice is wrapped by an error that a sequence yields and after which it continues: an element
-	// that does not decode, messages that were missed, a connection that was lost. Sequences of topics,
-	// queues, streams, events of a cache and observed elections wrap it. Any other error is the last
-	// that such a sequence yields.
+	// that does not decode, messages that were missed, a connection that was lost. Any other error is
+	// the last that a sequence yields.
 	//
 	//	for m, err := range prices.Subscribe(ctx) {
 	//		if errors.Is(err, rueidisson.ErrNotice) {

@@ -264,8 +264,8 @@ func (l *List[T]) Range(ctx context.Context, first, last int64) (vs []T, err err
 }
 
 // All walks the elements from the first to the last one, by their indexes. If others remove or insert at the start
-// meanwhile, indexes shift: it may miss some, and yield some twice. If an element does not decode, All yields [ErrDecode]
-// and continues; another error ends the walk.
+// meanwhile, indexes shift: it may miss some, and yield some twice. If an element does not decode, All yields [ErrDecode],
+// which wraps rueidisson.ErrNotice too, and continues; another error ends the walk.
 //
 // Cost: one script call for each 2,000 elements or about 1 MB. Errors: as Get. Source: RList.iterator, which sends a command for each
 // element.

@@ -45,7 +45,8 @@
 // Two keys are one key if their bytes are equal. Keys are text unless [WithKeyCodec] or [WithCodecs] say otherwise:
 // strings as they are, integers in decimal, and types that have MarshalText; floats, interfaces and pointers are
 // refused. Values are msgpack unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise. For a value
-// that another codec has written, operations return [ErrDecode], not a wrong value. The other values can be read.
+// that another codec has written, operations return [ErrDecode], not a wrong value. The other values can be read:
+// a walk yields it with rueidisson.ErrNotice and continues.
 //
 // # In Redis
 //

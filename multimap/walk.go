@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -48,7 +49,7 @@ func (m *multi[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K,
 					continue
 				}
 				k, err := m.codecs.DecodeKey(field)
-				if !yield(k, m.failed("walk", err)) {
+				if !yield(k, core.Notice(m.failed("walk", err))) {
 					return
 				}
 			}
@@ -245,7 +246,7 @@ func (m *multi[K, V]) yieldAll(field string, texts []string, yield func(Entry[K,
 		if err == nil {
 			e.Value, err = m.codecs.DecodeValue(field, text)
 		}
-		if !yield(e, m.failed("walk", err)) {
+		if !yield(e, core.Notice(m.failed("walk", err))) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -51,6 +52,7 @@ func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq
 			e := Timed[K, V]{TTL: pair.TTL, Idle: pair.Idle}
 			if err == nil {
 				e.Entry, err = m.m.decodeEntry(pair)
+				err = core.Notice(err)
 			}
 			if !yield(e, m.m.Failed("walk", err)) {
 				return

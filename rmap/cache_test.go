@@ -333,6 +333,7 @@ func TestWhatDoesNotDecodeInACacheIsNamed(t *testing.T) {
 		for e, err := range m.All(t.Context()) {
 			if seen++; err != nil {
 				check(err)
+				assert.ErrorIs(t, err, core.ErrNotice)
 			} else {
 				assert.Equal(t, Entry[string, int]{"good", 7}, e)
 			}

@@ -114,7 +114,7 @@ func ExampleMap_All() {
 	}
 	for entry, err := range visits.All(ctx, rmap.WithMatch("shop:*")) {
 		if err != nil {
-			panic(err) // the rest is not read, unless it is an rmap.ErrDecode
+			panic(err) // the rest is not read, unless it is a rueidisson.ErrNotice
 		}
 		fmt.Println(entry.Key, entry.Value)
 	}

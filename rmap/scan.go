@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
@@ -47,8 +48,8 @@ func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 // All walks the entries, in no order; those of a [Sharded] one shard after the other. An entry
 // that exists throughout comes at least once, perhaps twice. If the map moves to another server
 // meanwhile, the walk begins anew there. An entry that is written or removed meanwhile may come
-// or not. Expired entries do not come. If an entry does not decode, All yields [ErrDecode] and
-// the walk continues; another error ends it. The walk holds nothing on the server, so it may be
+// or not. Expired entries do not come. If an entry does not decode, All yields [ErrDecode], which
+// wraps rueidisson.ErrNotice too, and the walk continues; another error ends it. The walk holds nothing on the server, so it may be
 // left at any time. It does not count as a use of the entries of a [Cache].
 //
 // Cost: a script call, and if that is not all, an HSCAN for each 500 entries, followed by a
@@ -61,6 +62,7 @@ func (c *common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[En
 			var e Entry[K, V]
 			if err == nil {
 				e, err = c.m.decodeEntry(pair)
+				err = core.Notice(err)
 			}
 			if !yield(e, c.m.Failed("walk", err)) {
 				return
@@ -77,6 +79,7 @@ func (c *common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K
 			var k K
 			if err == nil {
 				k, err = c.m.Codecs.DecodeKey(pair.Key)
+				err = core.Notice(err)
 			}
 			if !yield(k, c.m.Failed("walk", err)) {
 				return

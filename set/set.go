@@ -256,7 +256,7 @@ func (s *Set[T]) Len(ctx context.Context) (n int64, err error) {
 }
 
 // All walks the members, in no order. A member that is there throughout comes at least once, perhaps twice. If the set moves to
-// another server meanwhile, the walk begins anew there. A member that does not decode is an error, after which the walk continues;
+// another server meanwhile, the walk begins anew there. A member that does not decode is an error that wraps rueidisson.ErrNotice, after which the walk continues;
 // any other error is the last.
 //
 // Cost: one script call for each 2,000 members, or for as many as have 1 MB. Errors: as Has, and [ErrDecode].

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -286,6 +287,7 @@ func TestMembersOfTypes(t *testing.T) {
 	for _, err := range New[int](e, name).All(ctx) { // which goes on
 		if n++; err != nil {
 			require.ErrorAs(t, err, &bad)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.Equal(t, "x", string(bad.Bytes))
 		}
 	}

@@ -108,7 +108,7 @@ func arrayOf(got send.Answer, err error) ([]rueidis.RedisMessage, error) {
 //
 //   - [ErrDisconnected] when the connection is lost;
 //   - [ErrReconnected] when it is back, followed by [ErrMissed];
-//   - [ErrMissed] if the loop is too slow: 10,000 members wait for it at most;
+//   - [ErrMissed] if the loop is too slow: 10,000 members wait for it at most, or as many as have 32 MB;
 //   - [ErrDecode] for a member that does not decode.
 //
 // While it has a subscriber, this process sweeps the set at least every second: a member is told within a second after the

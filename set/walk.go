@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/hashscan"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -59,7 +60,7 @@ func walked[T any](ctx context.Context, b *base, m *members[T], op string, faile
 			}
 			for _, text := range texts {
 				v, err := m.value(text)
-				if !yield(v, failed(op, err)) {
+				if !yield(v, core.Notice(failed(op, err))) {
 					return
 				}
 			}

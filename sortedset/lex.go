@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -79,6 +80,7 @@ func (l *Lex) Range(ctx context.Context, span Span, opts ...RangeOption) iter.Se
 			text := ""
 			if err == nil {
 				text, err = l.value(is.text)
+				err = core.Notice(err)
 			}
 			if !yield(text, l.b.Failed("walk", err)) {
 				return

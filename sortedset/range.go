@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -70,7 +71,7 @@ func (s *Set[T]) Count(ctx context.Context, in Interval) (n int64, err error) {
 // What one call to the server brings is of one moment. The next call goes on after the last member of the one before, where that is or
 // was. So a member whose score does not change meanwhile comes once, also if the set moves to another server. One that is added,
 // removed, or gets another score may come or not, and may come twice, with both scores. A member that does not decode
-// is [ErrDecode], and the walk continues; another error ends it. The walk holds nothing on the server, so it may be left at
+// is [ErrDecode], which wraps rueidisson.ErrNotice too, and the walk continues; another error ends it. The walk holds nothing on the server, so it may be left at
 // any time.
 //
 // Cost: one script call for each 2,000 members, or for as many as have about 1 MB. Errors: [ErrDecode], by a
@@ -110,6 +111,7 @@ func (s *Set[T]) ranged(ctx context.Context, at begin, in Interval, opts []Range
 			var e Entry[T]
 			if err == nil {
 				e, err = s.entry(is)
+				err = core.Notice(err)
 			}
 			if !yield(e, s.b.Failed("walk", err)) {
 				return

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -391,6 +392,7 @@ func TestMembersThatDoNotDecode(t *testing.T) {
 	for e, err := range s.All(t.Context()) {
 		if err != nil {
 			require.ErrorIs(t, err, ErrDecode)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.NotContains(t, err.Error(), "secret")
 			bad++
 			continue

@@ -13,8 +13,11 @@ import (
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
-// most is how many events wait for a slow reader before some are missed.
-const most = 10_000
+// most is how many events wait for a slow reader before some are missed, and mostBytes how many bytes they have together.
+const (
+	most      = 10_000
+	mostBytes = 32 << 20
+)
 
 // ErrLeft says that the loop over the events was left before.
 var ErrLeft = errors.New("the loop over the events was left")
@@ -34,6 +37,7 @@ type Feed[K comparable] struct {
 
 	mu     sync.Mutex
 	queue  []Heard[K]
+	bytes  int  // of what is in queue
 	full   bool // events are dropped until the queue has been read
 	closed bool
 	away   map[K]bool // whose subscription is lost
@@ -124,11 +128,11 @@ func (f *Feed[K]) put(h Heard[K]) {
 	case h.Notice != nil: // two for each loss that the loop may have read of, however slow it is
 	case n > 0 && f.queue[n-1].Gap && (f.full || h.Gap):
 		return // which says it already
-	case n >= most:
+	case n >= most || n > 0 && f.bytes+len(h.Payload) > mostBytes:
 		f.full = true
 		h = Heard[K]{Gap: true}
 	}
-	f.queue = append(f.queue, h)
+	f.queue, f.bytes = append(f.queue, h), f.bytes+len(h.Payload)
 	select {
 	case f.news <- struct{}{}:
 	default:
@@ -163,6 +167,7 @@ func (f *Feed[K]) take() (h Heard[K], some, left bool) {
 		return h, false, f.closed
 	}
 	h, f.queue = f.queue[0], f.queue[1:]
+	f.bytes -= len(h.Payload)
 	if len(f.queue) == 0 {
 		f.queue, f.full = nil, false
 	}

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,27 @@ func TestAReaderWhoIsTooSlowIsToldOfAGap(t *testing.T) {
 	assert.True(t, h.Gap)
 	h, _, _ = f.take()
 	assert.Equal(t, removed, h.Kind, "two connections that were lost are one gap")
+}
+
+// TestWhatWaitsIsBoundedByBytes, but for one event that is larger.
+func TestWhatWaitsIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	f, payload := newFeed(), strings.Repeat("x", mostBytes/4)
+	for range 2 {
+		for range 10 {
+			f.add(heard{Kind: created, Payload: payload})
+		}
+		require.Len(t, f.queue, 5)
+		require.True(t, f.queue[4].Gap)
+		for range 5 {
+			_, some, _ := f.take()
+			require.True(t, some)
+		}
+		require.Zero(t, f.bytes)
+	}
+	f.add(heard{Kind: created, Payload: strings.Repeat("x", 2*mostBytes)})
+	h, _, _ := f.take()
+	require.Len(t, h.Payload, 2*mostBytes)
 }
 
 // TestALoopThatStandsStillIsToldOfAllLossesOnce: what it has not read of stays small.

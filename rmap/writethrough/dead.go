@@ -78,7 +78,7 @@ func (w *Map[K, V]) usableIDs(ctx context.Context, op string, ids []string) erro
 
 // Dead walks the changes that the store has not taken, the oldest first: those that the writer
 // has said to [Discard], and those given up by [WithMaxRetryTime]. A change that cannot be
-// decoded is yielded with its ID and an error, and the walk continues.
+// decoded is yielded with its ID and an error that wraps rueidisson.ErrNotice, and the walk continues.
 //
 // Cost: a script call for 500 changes, or 1 MB. Errors: as the map's All; of a Map that writes through,
 // [ErrInvalidArgument].
@@ -92,7 +92,7 @@ func (w *Map[K, V]) Dead(ctx context.Context) iter.Seq2[DeadChange[K, V], error]
 				return s.Dead(ctx, from, w.h.Skips())
 			})
 			for _, one := range page {
-				if c, bad := w.deadChange(one); !yield(c, w.h.Failed("list the dead changes of", bad)) {
+				if c, bad := w.deadChange(one); !yield(c, core.Notice(w.h.Failed("list the dead changes of", bad))) {
 					return
 				}
 				from = "(" + one.ID

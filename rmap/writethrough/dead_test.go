@@ -16,6 +16,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -278,6 +279,7 @@ func TestTheDeadOfAMapOfAnotherType(t *testing.T) {
 	var ids []string
 	for c, err := range numbers.Dead(t.Context()) {
 		require.ErrorIs(t, err, ErrDecode)
+		require.ErrorIs(t, err, core.ErrNotice)
 		require.Equal(t, strings.Repeat("é", 500), c.Cause)
 		ids = append(ids, c.ID)
 	}
