@@ -56,7 +56,7 @@ type scanning struct {
 	before view
 	cursor uint64
 	looked int64 // keys, since the scan began
-	whole  bool // the last page was handed on
+	whole  bool  // the last page was handed on
 }
 
 // scan hands on the keys of one server, and notes what has been seen.
