@@ -27,6 +27,7 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	env := []string{envRedis + "=" + server.URL()}
 	for _, args := range []string{
 		"sem set permits 2", "latch set ready 2", "limit set api --rate 5/s", "queue add orders a", "job add jobs a", "map put users k v",
+		"counter add hits", "set add members a", "zset add points 1 a", "bloom init seen 10",
 	} {
 		got := runHere(t, env, strings.Fields(args)...)
 		require.Zero(t, got.code, "%s: %s", args, got.errors)
@@ -34,6 +35,7 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	for _, args := range []string{
 		"version", "sem info permits", "sem ls", "latch ls --json", "latch info ready", "inspect ready", "inspect nothing", "limit ls",
 		"limit show api", "queue ls orders", "queue take orders", "job ls jobs", "job queues", "map ls users", "map get users k --json", "map get users absent --json",
+		"counter get hits", "set ls members", "set has members a", "zset top points --json", "bloom info seen", "keys ls *", "keys count *",
 	} {
 		var said bytes.Buffer
 		code := cli.Run(t.Context(), strings.Fields(args), strings.NewReader(""), failing{syscall.ENOSPC}, &said, env)

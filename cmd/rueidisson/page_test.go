@@ -36,12 +36,12 @@ func TestHelpPageIsCurrent(t *testing.T) {
 // exitCodes are those of all commands. What a code means for a command is said there.
 var exitCodes = [][2]string{
 	{"0", "done"},
-	{fmt.Sprint(exit.Refused), "an answer, not an error: absent key, empty queue, refused limit, nothing to remove, a job that failed for good under `--drain`"},
+	{fmt.Sprint(exit.Refused), "an answer, not an error: absent key or member, empty queue, refused limit, nothing to remove, a job that failed for good under `--drain`"},
 	{fmt.Sprint(exit.Usage), "the command line cannot be understood"},
 	{fmt.Sprint(exit.Unavailable), "the server cannot be reached, or refuses; the name is another type; what cannot be decoded"},
 	{fmt.Sprint(exit.NotAcquired), "not acquired, not in time, full"},
 	{fmt.Sprint(exit.Lost), "lost: the lock, permit or job under CMD"},
-	{fmt.Sprint(exit.NoRate), "not set up: no rate, no permits, no capacity"},
+	{fmt.Sprint(exit.NoRate), "not set up: no rate, no permits, no capacity, no filter"},
 	{fmt.Sprintf("%d, %d", exit.NotExecutable, exit.NotFound), "CMD cannot be executed, or was not found"},
 	{fmt.Sprintf("%d+N", exit.Signal), "signal N ended it"},
 }

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/rueidisson/rueidisson/internal/cli"
+	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -106,4 +108,80 @@ func TestAValueDoesNothingToATerminal(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(line[:n]), `a\x1b]0;owned\a\r`+"\tb"+`\u009b2J\x7f\u202e`+"\r\nsecond\r\n", "%q", args)
 	}
+}
+
+// TestKeysRemoveAsks at a terminal: how many there are, and whether to remove them.
+func TestKeysRemoveAsks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw := server.Client(t)
+	for _, key := range []string{"session:1", "session:2", "other"} {
+		redistest.Do(t, raw, "SET", key, "v")
+	}
+	run := func(answer string, args ...string) (*process, int) {
+		keyboard, tty := openTerminal(t)
+		cmd := exec.Command(os.Args[0], append([]string{"keys", "rm"}, args...)...)
+		cmd.Stdin = tty
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+		p := startCommand(t, "redis://"+server.Addr(), cmd)
+		_, err := keyboard.WriteString(answer)
+		require.NoError(t, err)
+		code := p.code()
+		return p, code
+	}
+	const question = "remove 2 keys that match session:*? [y/N] "
+	for _, no := range []string{"n\n", "\n", "yess\n", "\x04"} {
+		p, code := run(no, "session:*")
+		assert.Equal(t, exit.Refused, code)
+		assert.Equal(t, question+"rueidisson: nothing was removed\n", p.errors())
+		assert.Empty(t, p.said())
+	}
+	p, code := run("", "none*")
+	assert.Equal(t, exit.Refused, code)
+	assert.Equal(t, []string{"0"}, p.said())
+	assert.Empty(t, p.errors())
+	p, code = run("Yes\n", "session:*")
+	assert.Zero(t, code)
+	assert.Equal(t, question+"\n", p.errors()) // the scanner of the test ends each line
+	assert.Equal(t, []string{"2"}, p.said())
+	_, code = run("y\n", "other", "--json")
+	assert.Equal(t, exit.Usage, code)
+	assert.Equal(t, "v", value(t, raw, "other"))
+}
+
+// TestKeysRemoveIsLeft by a signal while it asks: nothing is removed.
+func TestKeysRemoveIsLeft(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw := server.Client(t)
+	redistest.Do(t, raw, "SET", "k", "v")
+	_, tty := openTerminal(t)
+	cmd := exec.Command(os.Args[0], "keys", "rm", "k")
+	cmd.Stdin = tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	p := startCommand(t, "redis://"+server.Addr(), cmd)
+	redistest.Eventually(t, func() bool {
+		info, err := raw.Do(t.Context(), raw.B().Info().Section("commandstats").Build()).ToString()
+		return err == nil && strings.Contains(info, "cmdstat_scan:")
+	}, patience, time.Millisecond)
+	p.signal(syscall.SIGINT)
+	assert.Equal(t, exit.Signal+int(syscall.SIGINT), p.code())
+	assert.Equal(t, "v", value(t, raw, "k"))
+}
+
+// TestProgressOnATerminal: how many values are in is shown, and taken away at the end.
+func TestProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	keyboard, tty := openTerminal(t)
+	env := []string{envRedis + "=redis://" + redistest.Start(t).Addr()}
+	var out heard
+	require.Zero(t, cli.Run(t.Context(), []string{"set", "add", "s", "-"}, &counting{n: 200_000}, &out, tty, env))
+	require.Equal(t, "200000\n", out.String())
+	shown, some := "", make([]byte, 1<<16)
+	for !strings.HasSuffix(shown, "\x1b[K") {
+		n, err := keyboard.Read(some)
+		require.NoError(t, err)
+		shown += string(some[:n])
+	}
+	require.Regexp(t, `^(\r[0-9]+ values)+\r\x1b\[K$`, shown)
 }

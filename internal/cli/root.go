@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rueidisson/rueidisson/internal/cli/collections"
 	"github.com/rueidisson/rueidisson/internal/cli/completion"
 	"github.com/rueidisson/rueidisson/internal/cli/exit"
 	"github.com/rueidisson/rueidisson/internal/cli/inspect"
@@ -71,12 +72,13 @@ func finish(t *tool.Tool, at *cobra.Command, err error) int {
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
 Java services through Redisson, on one Redis or Valkey; with the rate limits, the
-semaphores, latches, maps, queues and topics of both; with barriers and elections; and
-with queues of jobs.
+semaphores, latches, maps, queues, topics, counters, Bloom filters and sets of both; with
+barriers and elections; with queues of jobs; and with all keys by a pattern.
 
 ls shows names of semaphores, permits, latches, barriers, elections, streams and
-multimaps; of a map, a queue and a queue of jobs it shows what is inside. No command
-lists locks, maps or queues: "rueidisson inspect NAME" knows the kind of each.
+multimaps; of a map, a queue, a set and a queue of jobs it shows what is inside. No command
+lists locks, maps or queues: "rueidisson keys ls PATTERN" lists keys of any type, and
+"rueidisson inspect NAME" knows the kinds of many.
 
 Flags may stand before the command or after NAME. A duration D is a number with a unit,
 such as 500ms, 1.5s, 2m or 1h30m. A number alone is in seconds.
@@ -104,7 +106,7 @@ func Tree() *cobra.Command { return rootCommand(&tool.Tool{}) }
 func rootCommand(t *tool.Tool) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rueidisson",
-		Short:         "Locks, rate limits, semaphores, latches, maps, queues, topics and jobs that a fleet shares, from the shell",
+		Short:         "Locks, rate limits, semaphores, latches, maps, queues, topics, jobs, counters, filters and sets that a fleet shares, from the shell",
 		Long:          rootLong,
 		Version:       Version(),
 		SilenceErrors: true,
@@ -118,12 +120,13 @@ func rootCommand(t *tool.Tool) *cobra.Command {
 	root.PersistentFlags().BoolVar(&t.JSON, "json", false, "results and errors as JSON, one object in a line")
 	for _, commands := range []func(*tool.Tool) []*cobra.Command{
 		inspect.Commands, locks.Commands, limits.Commands, synchronizers.Commands, maps.Commands, queues.Commands, topics.Commands, jobs.Commands,
+		collections.Commands,
 	} {
 		root.AddCommand(commands(t)...)
 	}
 	root.AddCommand(versionCommand(t), completion.Command(t), manual.Command(t, Tree, Version()))
 	usage.AcceptSeconds(root)
 	usage.SuggestOtherWords(root)
-	usage.LetSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed", "all", "set"}, locks.Switches(), limits.Switches, jobs.Switches))
+	usage.LetSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "export-password", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed", "all", "set", "incr", "lowest", "yes"}, locks.Switches(), limits.Switches, jobs.Switches))
 	return root
 }

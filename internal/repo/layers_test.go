@@ -63,6 +63,7 @@ var layers = map[string]layer{
 	"fence/fencehttp":                adapter,
 	"internal":                       part,
 	"internal/cli":                   cli,
+	"internal/cli/collections":       commands,
 	"internal/cli/completion":        commands,
 	"internal/cli/jobs":              commands,
 	"internal/cli/limits":            commands,

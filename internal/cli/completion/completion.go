@@ -103,6 +103,12 @@ var namedBy = map[string]named{
 	"topic listen":  {nothing: true},
 	"job":           {jobs: true},
 	"job queues":    {nothing: true},
+	"counter":       {types: []string{"string"}},
+	"id":            {types: []string{"string"}},
+	"bloom":         {types: []string{"string"}},
+	"set":           {types: []string{"set", "zset"}},
+	"zset":          {types: []string{"zset"}},
+	"keys":          {},
 	"version":       {nothing: true},
 	"completion":    {nothing: true},
 	"man":           {nothing: true},
@@ -150,6 +156,7 @@ var valuesOfFlags = map[string][]string{
 	"as":    {"int", "float", "bool", "json", "base64"},
 	"codec": {"text", "bytes", "json", "msgpack", "kryo5", "jackson", "jackson-msgpack"},
 	"state": {"ready", "due", "behind", "leased", "dead"},
+	"type":  {"string", "list", "set", "zset", "hash", "stream"},
 }
 
 // completeArg completes a name. After the name it completes the files that a CMD may be given.

@@ -56,12 +56,5 @@ func tellUnset(ctx context.Context, t *tool.Tool, name, command string) {
 	if err != nil || n > 0 {
 		return
 	}
-	text := fmt.Sprintf(`no permits are set under %q yet: waiting for "rueidisson %s"`, name, command)
-	if t.JSON {
-		t.SayJSON(t.Stderr, struct {
-			Message string `json:"message"`
-		}{text})
-		return
-	}
-	t.Say("%s", text)
+	t.Note(`no permits are set under %q yet: waiting for "rueidisson %s"`, name, command)
 }

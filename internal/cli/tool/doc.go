@@ -2,6 +2,6 @@
 // the server, and whether the answers are JSON.
 //
 // A command opens a client by [Tool.WithClient], answers by [Tool.TellDone],
-// [Tool.SayJSON] or [Tool.Absent], reads standard input by [Tool.EachBatch], and
-// watches a server for long by [Tool.Present].
+// [Tool.SayJSON] or [Tool.Absent], asks by [Tool.Ask], reads standard input by
+// [Tool.EachBatch], shows how far it is by a [Progress], and watches a server for long by [Tool.Present].
 package tool

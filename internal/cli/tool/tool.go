@@ -31,6 +31,17 @@ func (t *Tool) Say(format string, args ...any) {
 	fmt.Fprintf(t.Stderr, "rueidisson: %s\n", values.Harmless(fmt.Sprintf(format, args...)))
 }
 
+// Note writes a message beside the answer to standard error, with --json as {"message"}.
+func (t *Tool) Note(format string, args ...any) {
+	if !t.JSON {
+		t.Say(format, args...)
+		return
+	}
+	t.SayJSON(t.Stderr, struct {
+		Message string `json:"message"`
+	}{fmt.Sprintf(format, args...)})
+}
+
 // SayJSON writes v as JSON, in a line of its own.
 func (t *Tool) SayJSON(w io.Writer, v any) {
 	var line bytes.Buffer
