@@ -597,6 +597,24 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"set of places": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.NewGeo[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			g := sortedset.NewGeo[int](c, name)
+			here, near := sortedset.Position{Longitude: 1, Latitude: 2}, sortedset.Radius(sortedset.Kilometre)
+			u.do(last(g.Add(u.ctx, here, 1)), last(g.Positions(u.ctx, 1)), last(g.WithinInto(u.ctx, name, here, near)))
+			_, _, err := g.Hash(u.ctx, 1)
+			u.do(err)
+			for _, err := range g.WithinOf(u.ctx, 1, near) {
+				u.do(err)
+			}
+			for _, err := range g.All(u.ctx) {
+				u.do(err)
+			}
+			u.do(last(g.Len(u.ctx)), last(g.Remove(u.ctx, 1)), last(g.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
 	"bitset": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return bitset.New(c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {

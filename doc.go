@@ -57,6 +57,7 @@
 //   - [set.NewCache]: members with times to live
 //   - [sortedset.New]: members in the order of their scores
 //   - [sortedset.NewLex]: texts in their order
+//   - [sortedset.NewGeo]: places on the earth, and what is near them
 //   - [list.New]: elements by index
 //   - [bitset.New]: bits, and numbers of some bits each
 //   - [keyspace.New]: all keys: list, count and delete by pattern
@@ -134,6 +135,7 @@
 // [set.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#NewCache
 // [sortedset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#New
 // [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
+// [sortedset.NewGeo]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewGeo
 // [list.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/list#New
 // [bitset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bitset#New
 // [keyspace.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/keyspace#New

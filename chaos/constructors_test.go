@@ -55,6 +55,7 @@ var tested = map[string][]string{
 	"set.NewCache":               {"set-cache"},
 	"sortedset.New":              {"score", "sorted-set"},
 	"sortedset.NewLex":           {"texts"},
+	"sortedset.NewGeo":           {"places"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

@@ -202,6 +202,7 @@ var objects = []object{
 	datum("score", score, scoredOnce),
 	datum("sorted-set", scoreOrPop, poppedOnce).judgedAgain(),
 	datum("texts", addOrPopText, poppedOnce).judgedAgain(),
+	datum("places", putOrRemove, placedOnce).judgedAgain(),
 	datum("bitset", useBitset, checkBitset),
 	datum("list", useList, checkList),
 	datum("queue", offerOrPoll, polled).judgedAgain(),

@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/set"
+	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -74,6 +75,7 @@ var types = []struct {
 	{reliable.ErrDetached, "detached"},
 	{reliable.ErrSettled, "settled"},
 	{reliable.ErrNotFound, "not_found"},
+	{sortedset.ErrNotFound, "not_found"},
 	{reliable.ErrTaken, "taken"},
 	{reliable.ErrPending, "pending"},
 	{reliable.ErrBuried, "buried"},

@@ -81,7 +81,7 @@ var named = map[string]map[string]error{
 	},
 	"sortedset": {
 		"invalid_argument": sortedset.ErrInvalidArgument, "outcome_unknown": sortedset.ErrOutcomeUnknown, "slot_moving": sortedset.ErrSlotMoving,
-		"decode": sortedset.ErrDecode, "closed": sortedset.ErrClosed,
+		"not_found": sortedset.ErrNotFound, "decode": sortedset.ErrDecode, "closed": sortedset.ErrClosed,
 	},
 	"codec":    {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
 	"election": {"disconnected": election.ErrDisconnected, "reconnected": election.ErrReconnected},

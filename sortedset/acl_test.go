@@ -17,7 +17,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	e := enginetest.On(t, user.Client(t))
 	k := kitOn(e, "orders:1")
 	others := map[string]bool{ // whose other name has to begin as those of the docs
-		"unite": true, "intersect": true, "subtract": true, "copy a range": true, "rename": true, "rename if absent": true, "copy": true,
+		"unite": true, "intersect": true, "subtract": true, "copy a range": true, "rename": true, "rename if absent": true, "copy": true, "copy what is near": true, "copy what is near a member": true,
 	}
 	for what, one := range effects {
 		if !others[what] {
@@ -36,6 +36,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		"intersect": func() (any, error) { return some(k.s.InterInto(t.Context(), "orders:{orders:1}", nil)) },
 		"subtract":  func() (any, error) { return some(k.s.DiffInto(t.Context(), "orders:{orders:1}", nil)) },
 		"range":     func() (any, error) { return some(k.s.RangeInto(t.Context(), "orders:{orders:1}", 0, -1)) },
+		"near":      func() (any, error) { return some(k.g.WithinInto(t.Context(), "orders:{orders:1}", at(1), Radius(1))) },
 		"rename":    func() (any, error) { return some(k.s.Rename(t.Context(), "orders:{orders:1}")) },
 		"copy":      func() (any, error) { return some(kitOn(e, "orders:{orders:1}").s.Copy(t.Context(), k.name)) },
 	} {
@@ -45,5 +46,6 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	}
 	require.NoError(t, k.s.Check(t.Context()))
 	require.NoError(t, k.l.Check(t.Context()))
+	require.NoError(t, k.g.Check(t.Context()))
 	user.NothingDenied(t)
 }

@@ -10,9 +10,11 @@ import (
 var (
 	setCommands = check.Sent(zmscore, zrank, zrevrank, zcount, zadd, zincrby, zrem, zpopmin, zpopmax,
 		zunionstore, zinterstore, zdiffstore, zrangestore)
-	setScripts    = check.Scripts(lua, "lua/*.lua")
+	setScripts    = check.Scripts(lua, "lua/page.lua", "lua/pop.lua", "lua/remove_range.lua", "lua/add_score.lua")
 	lexCommands   = check.Sent(zlexcount, zrank, zadd, zrem, zpopmin)
 	lexScripts    = check.Scripts(lua, "lua/page.lua", "lua/pop.lua", "lua/remove_range.lua")
+	geoCommands   = check.Sent(zmscore, zadd, zrem)
+	geoScripts    = check.Scripts(lua, "lua/page.lua", "lua/near.lua", "lua/near_into.lua")
 	commonCommand = check.Sent(zcard)
 )
 

@@ -1,5 +1,5 @@
 // Package sortedset is sets in an order that a fleet shares, Go and Java: each member has a score, on the keys of Redisson's scored
-// sorted sets, byte for byte. Texts may have their own order instead.
+// sorted sets, byte for byte. Texts may have their own order instead, and places their positions.
 //
 //	scores := sortedset.New[string](c, "scores")
 //	now, err := scores.AddScore(ctx, 25, "ann")
@@ -15,7 +15,7 @@
 // A [Set] is for rankings, and for what is found by a number: a leaderboard, points of time, prices. Elements that are taken, each by
 // one process, in the order of their scores, are in a priority queue (package queue), which can wait for them. A value that is
 // found by a key, without an order, is an entry of a map (package rmap). A [Lex] is for texts that are found by their first letters:
-// Redisson's RLexSortedSet.
+// Redisson's RLexSortedSet. A [Geo] is for places on the earth, and for what is near them: Redisson's RGeo.
 //
 // # What it promises
 //
@@ -33,7 +33,7 @@
 // # What it does not promise
 //
 // Operations on many members are one step only as far as their comments say. What is popped is gone from the server: the members of a
-// lost reply are lost. [Set.UnionInto], [Set.InterInto], [Set.DiffInto] and [Set.RangeInto] overwrite a key of any type, and stop the
+// lost reply are lost. [Set.UnionInto], [Set.InterInto], [Set.DiffInto], [Set.RangeInto] and [Geo.WithinInto] overwrite a key of any type, and stop the
 // server for as long as they take. A failover loses writes that the new master did not know.
 //
 // A set without members does not exist, and has no time to live.
@@ -46,6 +46,13 @@
 // is refused, because equal values may have different bytes. A member that another codec wrote comes as a *[codec.DecodeError].
 //
 // Scores are float64: integers are exact up to 2^53.
+//
+// # Places
+//
+// The score of a place is the cell of its position that GEOADD computes, bit for bit; positions, distances and geohashes are those that Redis
+// computes from it. They are read as scores are. Only at the longitude 180 and at the highest latitude this package chooses the last cell, and not
+// the one beyond: there GEOSEARCH finds nothing, in Redis 7.0 and 8.0 and in Valkey 8.1. What Redisson puts exactly there is found by searches of more
+// than 2,000 members only.
 //
 // # Together
 //

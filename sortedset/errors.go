@@ -1,6 +1,8 @@
 package sortedset
 
 import (
+	"errors"
+
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 )
@@ -22,8 +24,11 @@ var (
 	// again.
 	ErrSlotMoving = core.ErrSlotMoving
 
+	// ErrNotFound says that the member that is the centre of a search is not there.
+	ErrNotFound = errors.New("no such member")
+
 	// ErrDecode says that a member in Redis is no value of the set's type: another
-	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
+	// codec wrote it, or that the score of a place is no position. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode
 
 	// ErrClosed is returned after the client was closed.

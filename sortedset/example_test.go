@@ -103,3 +103,33 @@ func ExampleSet_PopMin() {
 	// [{42 2}] <nil>
 	// [] <nil>
 }
+
+func ExampleGeo_Within() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	cities := sortedset.NewGeo[string](c, "cities")
+	_, err := cities.AddMany(ctx,
+		sortedset.Place[string]{Value: "Palermo", Position: sortedset.Position{Longitude: 13.361389, Latitude: 38.115556}},
+		sortedset.Place[string]{Value: "Catania", Position: sortedset.Position{Longitude: 15.087269, Latitude: 37.502669}},
+	)
+	fmt.Println(err)
+	here := sortedset.Position{Longitude: 15, Latitude: 37}
+	for city, err := range cities.Within(ctx, here, sortedset.Radius(200*sortedset.Kilometre)) {
+		fmt.Printf("%s %.1f km %v\n", city.Value, city.Distance/sortedset.Kilometre, err)
+	}
+	fmt.Println(cities.Hash(ctx, "Palermo"))
+	for _, err := range cities.WithinOf(ctx, "Rome", sortedset.Radius(sortedset.Kilometre)) {
+		fmt.Println(err, errors.Is(err, sortedset.ErrNotFound))
+	}
+	_, err = cities.Add(ctx, sortedset.Position{Longitude: 13, Latitude: 90}, "pole")
+	fmt.Println(errors.Is(err, sortedset.ErrInvalidArgument))
+	// Output:
+	// <nil>
+	// Catania 56.4 km <nil>
+	// Palermo 190.4 km <nil>
+	// sqc8b49rny0 true <nil>
+	// search set of places "cities": no such member true
+	// true
+}

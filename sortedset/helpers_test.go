@@ -22,10 +22,17 @@ type kit struct {
 	name string
 	s    *Set[string]
 	l    *Lex
+	g    *Geo[string]
 }
 
 func kitOn(e *locking.Engine, name string) kit {
-	return kit{name, New[string](e, name, WithCodec(codec.Text)), NewLex(e, name)}
+	return kit{name, New[string](e, name, WithCodec(codec.Text)), NewLex(e, name), NewGeo[string](e, name, WithCodec(codec.Text))}
+}
+
+// at returns the middle of a cell. Those of low numbers are next to each other, far in the south.
+func at(cell float64) Position {
+	p, _ := positionOf(cell)
+	return p
 }
 
 func (k kit) to() string { return "to:{" + k.name + "}" }
@@ -164,6 +171,44 @@ var effects = map[string]effect{
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.l.PopMin(ctx, 2)) },
 		sends: script(popScript), answer: []string{"a", "b"}, left: "c=3 hour",
 	},
+	"put": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.Add(ctx, at(5), "d")) },
+		sends: redistest.Command("ZADD"), answer: true, left: "a=1 b=2 c=3 d=5 hour",
+	},
+	"put what is there": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.Add(ctx, at(0), "c")) },
+		sends: redistest.Command("ZADD"), answer: false, left: "c=0 a=1 b=2 hour",
+	},
+	"put if absent": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.AddIfAbsent(ctx, at(7), "a")) },
+		sends: redistest.Command("ZADD"), answer: false, left: before,
+	},
+	"put if it exists": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.AddIfExists(ctx, at(7), "a")) },
+		sends: redistest.Command("ZADD"), answer: true, left: "b=2 c=3 a=7 hour",
+	},
+	"put many": {
+		do: func(ctx context.Context, k kit) (any, error) {
+			return some(k.g.AddMany(ctx, Place[string]{"a", at(4)}, Place[string]{"d", at(5)}))
+		},
+		sends: redistest.Command("ZADD"), answer: int64(1), left: "b=2 c=3 a=4 d=5 hour",
+	},
+	"remove places": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.Remove(ctx, "a", "x")) },
+		sends: redistest.Command("ZREM"), answer: int64(1), left: "b=2 c=3 hour",
+	},
+	"copy what is near": {
+		do: func(ctx context.Context, k kit) (any, error) {
+			return some(k.g.WithinInto(ctx, k.to(), at(1), Radius(Kilometre), WithLimit(2)))
+		},
+		sends: script(nearIntoScript), answer: int64(2), left: before, lacks: true,
+	},
+	"copy what is near a member": {
+		do: func(ctx context.Context, k kit) (any, error) {
+			return some(k.g.WithinOfInto(ctx, k.to(), "a", Box(Kilometre, Kilometre), WithDistances()))
+		},
+		sends: script(nearIntoScript), answer: int64(3), left: before, lacks: true,
+	},
 	"delete": {
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.s.Delete(ctx)) },
 		sends: redistest.Command("UNLINK"), answer: true, left: none, any: true,
@@ -200,6 +245,7 @@ type reading struct {
 	sends  redistest.Match
 	answer any  // of a set which is "a=1 b=2 c=3" for an hour; nil: not looked at
 	any    bool // it says of a key of any type what it says of a set
+	absent error
 }
 
 // reads is every operation that only reads.
@@ -254,6 +300,38 @@ var reads = map[string]reading{
 		do:    func(ctx context.Context, k kit) (any, error) { return found(k.l.Rank(ctx, "c")) },
 		sends: redistest.Command("ZRANK"), answer: int64(2),
 	},
+	"position": {
+		do:    func(ctx context.Context, k kit) (any, error) { return found(k.g.Position(ctx, "b")) },
+		sends: redistest.Command("ZMSCORE"), answer: at(2),
+	},
+	"positions": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(k.g.Positions(ctx, "c", "a")) },
+		sends: redistest.Command("ZMSCORE"), answer: []Position{at(3), at(1)},
+	},
+	"distance": {
+		do:    func(ctx context.Context, k kit) (any, error) { return found(k.g.Distance(ctx, "a", "c")) },
+		sends: redistest.Command("ZMSCORE"), answer: Distance(apart(at(1), at(3))),
+	},
+	"hash": {
+		do:    func(ctx context.Context, k kit) (any, error) { return found(k.g.Hash(ctx, "a")) },
+		sends: redistest.Command("ZMSCORE"), answer: "00bh0hbj210",
+	},
+	"places": {
+		do:    func(ctx context.Context, k kit) (any, error) { return some(places(k.g.All(ctx))) },
+		sends: script(pageScript), answer: []Place[string]{{"a", at(1)}, {"b", at(2)}, {"c", at(3)}},
+	},
+	"near": {
+		do: func(ctx context.Context, k kit) (any, error) {
+			return some(values(k.g.Within(ctx, at(0), Box(Metre, Metre), WithDescending(), WithLimit(2))))
+		},
+		sends: script(nearScript), answer: "c a",
+	},
+	"near a member": {
+		do: func(ctx context.Context, k kit) (any, error) {
+			return some(values(k.g.WithinOf(ctx, "a", Radius(Kilometre))))
+		},
+		sends: script(nearScript), answer: "a c b", absent: ErrNotFound,
+	},
 	"exists": {
 		do:    func(ctx context.Context, k kit) (any, error) { return some(k.s.Exists(ctx)) },
 		sends: redistest.Command("EXISTS"), answer: true, any: true,
@@ -284,6 +362,29 @@ func collect[T any](all iter.Seq2[Entry[T], error]) (string, error) {
 			return strings.Join(got, " "), err
 		}
 		got = append(got, fmt.Sprintf("%v=%v", e.Value, e.Score))
+	}
+	return strings.Join(got, " "), nil
+}
+
+// places returns what a walk through places brings.
+func places[T any](all iter.Seq2[Place[T], error]) (got []Place[T], err error) {
+	for p, err := range all {
+		if err != nil {
+			return got, err
+		}
+		got = append(got, p)
+	}
+	return got, nil
+}
+
+// values returns the members that a search brings, with spaces in between.
+func values[T any](all iter.Seq2[Near[T], error]) (string, error) {
+	var got []string
+	for n, err := range all {
+		if err != nil {
+			return strings.Join(got, " "), err
+		}
+		got = append(got, fmt.Sprint(n.Value))
 	}
 	return strings.Join(got, " "), nil
 }

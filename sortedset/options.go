@@ -39,16 +39,31 @@ type option func(*config) error
 
 func (o option) applyHandle(c *config) error { return o(c) }
 
-// A RangeOption changes one range.
-type RangeOption interface{ applyRange(*ranging) error }
+// A WithinIntoOption changes what [Geo.WithinInto] and [Geo.WithinOfInto] write.
+type WithinIntoOption interface{ applyWithinInto(*ranging) error }
+
+// A WithinOption changes one search of a [Geo].
+type WithinOption interface {
+	WithinIntoOption
+	applyWithin(*ranging) error
+}
+
+// A RangeOption changes one range, or one search of a [Geo].
+type RangeOption interface {
+	WithinOption
+	applyRange(*ranging) error
+}
 
 // ranging is how a range is read.
 type ranging struct {
-	back  bool
-	limit int64 // of members
+	back      bool
+	limited   bool
+	limit     int64 // of members
+	unsorted  bool
+	distances bool
 }
 
-// WithDescending begins with the highest score. Ranks are counted from there.
+// WithDescending begins with the highest score, or the largest distance. Ranks are counted from there.
 func WithDescending() RangeOption {
 	return rangeOption(func(r *ranging) error {
 		r.back = true
@@ -56,20 +71,49 @@ func WithDescending() RangeOption {
 	})
 }
 
-// WithLimit ends a range after n members.
+// WithLimit ends a range, or a search, after n members.
 func WithLimit(n int64) RangeOption {
 	return rangeOption(func(r *ranging) error {
 		if n < 0 {
 			return fmt.Errorf("%w: a limit of %d members", ErrInvalidArgument, n)
 		}
-		r.limit = n
+		r.limited, r.limit = true, n
 		return nil
 	})
 }
 
 type rangeOption func(*ranging) error
 
-func (o rangeOption) applyRange(r *ranging) error { return o(r) }
+func (o rangeOption) applyRange(r *ranging) error      { return o(r) }
+func (o rangeOption) applyWithin(r *ranging) error     { return o(r) }
+func (o rangeOption) applyWithinInto(r *ranging) error { return o(r) }
+
+// WithUnsorted has a search return members as it finds them, and not by their distances. Then it keeps none in the memory of
+// the process. With [WithLimit] it returns any n members of the area, and neither the server nor the process looks at all of them.
+func WithUnsorted() WithinOption {
+	return withinOption(func(r *ranging) error {
+		r.unsorted = true
+		return nil
+	})
+}
+
+type withinOption func(*ranging) error
+
+func (o withinOption) applyWithin(r *ranging) error     { return o(r) }
+func (o withinOption) applyWithinInto(r *ranging) error { return o(r) }
+
+// WithDistances writes the distance of each member from the centre, in metres, as its score. Then what is written is a sorted
+// set for [New], and no set of places.
+func WithDistances() WithinIntoOption {
+	return withinIntoOption(func(r *ranging) error {
+		r.distances = true
+		return nil
+	})
+}
+
+type withinIntoOption func(*ranging) error
+
+func (o withinIntoOption) applyWithinInto(r *ranging) error { return o(r) }
 
 // An IntoOption changes how [Set.UnionInto] and [Set.InterInto] make a score of those of a member in several sets.
 type IntoOption interface{ applyInto(*mixing) error }

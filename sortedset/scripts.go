@@ -15,6 +15,8 @@ var (
 	popScript      = scripts.Must(lua, "lua/pop.lua")
 	removeScript   = scripts.Must(lua, "lua/remove_range.lua")
 	addScoreScript = scripts.Must(lua, "lua/add_score.lua")
+	nearScript     = scripts.Must(lua, "lua/near.lua")
+	nearIntoScript = scripts.Must(lua, "lua/near_into.lua")
 )
 
 // What only reads is sent again when its reply is lost; what writes is not:
@@ -27,6 +29,7 @@ var (
 	zrank     = scripts.NewCommand("ZRANK", scripts.Reads)
 	zrevrank  = scripts.NewCommand("ZREVRANK", scripts.Reads)
 	readPage  = send.Sized(pageScript, send.Sizing{})
+	readNear  = send.Sized(nearScript, send.Sizing{})
 
 	zadd        = scripts.NewCommand("ZADD", scripts.Once)
 	zincrby     = scripts.NewCommand("ZINCRBY", scripts.Once)

@@ -14,6 +14,15 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
+// manyPlaces returns numbers that are near each other, more than an answer has.
+func manyPlaces(n int) []Place[int] {
+	all := make([]Place[int], n)
+	for i := range all {
+		all[i] = Place[int]{i, aside(Position{179.9, 10}, 20_000)}
+	}
+	return all
+}
+
 func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -37,7 +46,7 @@ func TestOnACluster(t *testing.T) {
 		k := kitOn(enginetest.On(t, raw), redistest.Name(t))
 		for _, err := range []error{
 			second(k.s.UnionInto(t.Context(), "a", nil)), second(k.s.InterInto(t.Context(), k.to(), []string{"a"})),
-			second(k.s.DiffInto(t.Context(), "a", nil)), second(k.s.RangeInto(t.Context(), "a", 0, 1)),
+			second(k.g.WithinInto(t.Context(), "a", at(1), Radius(1))), second(k.s.DiffInto(t.Context(), "a", nil)), second(k.s.RangeInto(t.Context(), "a", 0, 1)),
 		} {
 			require.ErrorIs(t, err, ErrInvalidArgument)
 			require.ErrorContains(t, err, "one hash tag")
@@ -45,7 +54,11 @@ func TestOnACluster(t *testing.T) {
 	})
 	t.Run("a slot moves", func(t *testing.T) {
 		name := fresh(t, raw)
-		s := kitOn(enginetest.On(t, raw), name).s
+		k := kitOn(enginetest.On(t, raw), name)
+		s := k.s
+		_, err := NewGeo[int](enginetest.On(t, raw), k.to()).AddMany(t.Context(), manyPlaces(2*mostPage)...)
+		require.NoError(t, err)
+		g := NewGeo[int](enginetest.On(t, raw), k.to())
 		want := len(numbered(t, s, 3000, 100))
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -64,6 +77,13 @@ func TestOnACluster(t *testing.T) {
 						}
 					}
 					assert.Equal(t, want, got, "a walk goes on at the other server")
+					seen := 0
+					for n, err := range g.WithinOf(context.WithoutCancel(ctx), i, Radius(100*Kilometre)) {
+						assert.NoError(t, err)
+						assert.Equal(t, seen == 0, n.Value == i)
+						seen++
+					}
+					assert.Equal(t, 2*mostPage, seen, "a search goes on at the other server")
 					mu.Lock()
 					done++
 					mu.Unlock()
@@ -81,6 +101,8 @@ func TestOnACluster(t *testing.T) {
 		migration := cluster.StartMigration(t, name)
 		more()
 		migration.Move(t, name)
+		more()
+		migration.Move(t, k.to())
 		more()
 		migration.Finish(t)
 		more()
@@ -102,7 +124,7 @@ func TestOnACluster(t *testing.T) {
 		migration := cluster.StartMigration(t, name)
 		migration.Move(t, k.to())
 		var all sync.WaitGroup
-		for _, what := range []string{"unite", "intersect", "copy a range"} {
+		for _, what := range []string{"unite", "intersect", "copy a range", "copy what is near", "copy what is near a member"} {
 			all.Go(func() {
 				_, err := effects[what].do(t.Context(), k)
 				assert.ErrorIs(t, err, ErrSlotMoving, what)

@@ -40,7 +40,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		"nil codec":       {WithMemberCodec[string](nil)},
 		"another type":    {WithMemberCodec(codec.For[int](codec.Text))},
 	} {
-		k := kit{name, New[string](e, name, opts...), NewLex(e, "")}
+		k := kit{name, New[string](e, name, opts...), NewLex(e, ""), NewGeo[string](e, name, opts...)}
 		refused(what, k)
 		require.ErrorIs(t, k.l.Check(ctx), ErrInvalidArgument)
 	}

@@ -60,3 +60,38 @@ func Example_sortedSets() {
 	// [ann: 6 bob: 5] <nil>
 	// 1 <nil>
 }
+
+// nearest returns the three open shops that are nearest to a customer, within 5 km, and how far away they are.
+func nearest(ctx context.Context, c *rueidisson.Client, customer sortedset.Position) (all []string, err error) {
+	shops := sortedset.NewGeo[string](c, "open shops")
+	for shop, err := range shops.Within(ctx, customer, sortedset.Radius(5*sortedset.Kilometre), sortedset.WithLimit(3)) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, fmt.Sprintf("%s: %.0f m", shop.Value, shop.Distance))
+	}
+	return all, nil
+}
+
+func Example_places() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	shops := sortedset.NewGeo[string](c, "open shops")
+	for name, at := range map[string]sortedset.Position{
+		"baker": {Longitude: 13.41, Latitude: 52.523}, "butcher": {Longitude: 13.39, Latitude: 52.511},
+		"cobbler": {Longitude: 13.5, Latitude: 52.6}, "tailor": {Longitude: 13.06, Latitude: 52.4},
+	} {
+		if _, err := shops.Add(ctx, at, name); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(nearest(ctx, c, sortedset.Position{Longitude: 13.405, Latitude: 52.522}))
+	for _, err := range shops.WithinOf(ctx, "grocer", sortedset.Radius(5*sortedset.Kilometre)) {
+		fmt.Println(err)
+	}
+	// Output:
+	// [baker: 356 m butcher: 1590 m] <nil>
+	// search set of places "open shops": no such member
+}

@@ -37,9 +37,11 @@ var forms = map[string][]any{
 	"rename": {key, key}, "renamenx": {key, key}, "copy": {key, key}, "smove": {key, key, "0"},
 	"sunionstore": {key, key}, "sinterstore": {key, key}, "sdiffstore": {key, key},
 	"zunionstore": {key, "1", key}, "zinterstore": {key, "1", key}, "zdiffstore": {key, "1", key}, "zrangestore": {key, key, "0", "0"},
-	"set":   {key, "0"},
-	"bitop": {"NOT", key, key},
-	"xread": {"STREAMS", key, "0"}, "xreadgroup": {"GROUP", "0", "0", "STREAMS", key, "0"},
+	"geosearch":      {key, "FROMLONLAT", "0", "0", "BYRADIUS", "0", "m"},
+	"geosearchstore": {key, key, "FROMLONLAT", "0", "0", "BYRADIUS", "0", "m"},
+	"set":            {key, "0"},
+	"bitop":          {"NOT", key, key},
+	"xread":          {"STREAMS", key, "0"}, "xreadgroup": {"GROUP", "0", "0", "STREAMS", key, "0"},
 	"memory usage": {key},
 }
 
@@ -60,7 +62,7 @@ func kindOf(name string) string {
 	case "lindex", "linsert", "llen", "lpop", "lpos", "lpush", "lpushx", "lrange", "lrem", "lset", "ltrim", "rpop", "rpush", "rpushx",
 		"lmove", "blmove", "lmpop", "blmpop", "blpop", "brpop":
 		return List
-	case "bzpopmin", "bzpopmax", "bzmpop":
+	case "bzpopmin", "bzpopmax", "bzmpop", "geosearch", "geosearchstore":
 		return ZSet
 	}
 	switch name[0] {

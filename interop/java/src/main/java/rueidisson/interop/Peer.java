@@ -15,6 +15,7 @@ import org.redisson.api.RBloomFilter;
 import org.redisson.api.RBucket;
 import org.redisson.api.RBuckets;
 import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RGeo;
 import org.redisson.api.RHyperLogLog;
 import org.redisson.api.RIdGenerator;
 import org.redisson.api.RLexSortedSet;
@@ -135,6 +136,8 @@ final class Peer {
             case "ringbuffer" -> RingBuffers.run(r, ring(r));
             case "scoredsortedset" -> ScoredSets.run(r, scored(r));
             case "lexsortedset" -> ScoredSets.texts(r, object(r, RLexSortedSet.class, redisson::getLexSortedSet));
+            case "geo" -> Geos.run(r, geo(r));
+            case "keys" -> Keyspace.run(r, redisson.getKeys());
             case "stream" -> Streams.run(r, stream(r));
             case "bench" -> Benchmarks.run(r, redisson);
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
@@ -225,6 +228,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RScoredSortedSet<Object> scored(Request r) {
         return object(r, RScoredSortedSet.class, name -> redisson.getScoredSortedSet(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RGeo<Object> geo(Request r) {
+        return object(r, RGeo.class, name -> redisson.getGeo(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
