@@ -74,6 +74,8 @@ var types = []struct {
 	{reliable.ErrOtherTerms, "other_terms"},
 	{reliable.ErrDetached, "detached"},
 	{reliable.ErrSettled, "settled"},
+	{reliable.ErrExpired, "expired"},
+	{reliable.ErrRemoved, "removed"},
 	{reliable.ErrNotFound, "not_found"},
 	{sortedset.ErrNotFound, "not_found"},
 	{reliable.ErrTaken, "taken"},

@@ -106,7 +106,7 @@ var named = map[string]map[string]error{
 	"queue/reliable": {
 		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
 		"settled": reliable.ErrSettled, "not_found": reliable.ErrNotFound, "taken": reliable.ErrTaken, "pending": reliable.ErrPending,
-		"buried": reliable.ErrBuried, "other_terms": reliable.ErrOtherTerms, "detached": reliable.ErrDetached, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "invalid_argument": reliable.ErrInvalidArgument, "outcome_unknown": reliable.ErrOutcomeUnknown,
+		"buried": reliable.ErrBuried, "removed": reliable.ErrRemoved, "expired": reliable.ErrExpired, "other_terms": reliable.ErrOtherTerms, "detached": reliable.ErrDetached, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "invalid_argument": reliable.ErrInvalidArgument, "outcome_unknown": reliable.ErrOutcomeUnknown,
 		"decode": reliable.ErrDecode, "closed": reliable.ErrClosed,
 	},
 	"ratelimiter": {

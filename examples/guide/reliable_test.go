@@ -52,6 +52,20 @@ func repair(ctx context.Context, c *rueidisson.Client) (int64, error) {
 	return shipments(c).RedriveAll(ctx)
 }
 
+// shipNow ships an order, or says what became of it.
+func shipNow(ctx context.Context, c *rueidisson.Client, s Shipment) error {
+	id, err := shipments(c).Transfer(ctx, s)
+	switch {
+	case err == nil:
+		return nil // a consumer has acknowledged it
+	case errors.Is(err, reliable.ErrTaken):
+		return fmt.Errorf("shipment %d may have begun, and is delivered no more: %w", id, err)
+	case errors.Is(err, reliable.ErrOutcomeUnknown):
+		return fmt.Errorf("shipment %d may be done, or may follow: %w", id, err)
+	}
+	return err // ErrRemoved, ErrExpired, ErrFull …: no consumer has had it. ErrBuried: its attempts were used up
+}
+
 func Example_reliableQueue() {
 	c, stop := connect()
 	defer stop()
@@ -77,7 +91,11 @@ func Example_reliableQueue() {
 		fmt.Println("ships", s.Parcel)
 		return nil
 	})
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	fmt.Println("nobody ships:", errors.Is(shipNow(short, c, Shipment{"ann", "p2"}), reliable.ErrRemoved))
 	// Output:
 	// 1 <nil>
 	// ships p1
+	// nobody ships: true
 }

@@ -143,6 +143,7 @@ type adding struct {
 	capacity int64
 	items    []item
 	one      [1]item // what items is of a caller with a single message
+	transfer bool    // the message is cancelled if its caller has left before the answer
 }
 
 func (a *adding) all() []item {

@@ -23,6 +23,7 @@ type putting struct {
 	backoff               func(attempt int) time.Duration
 	waits                 string // of backoff
 	once, unique, group   string
+	awaited               bool // its end is kept for a while: see Queue.Transfer
 	head                  header
 	text                  string // all but the head as add.lua has it, with a 0 for what of its keys is that of the message
 }
@@ -32,13 +33,17 @@ var noOptions putting
 
 // own returns the terms of the message, as options.lua has them.
 func (p *putting) own() string {
-	switch {
-	case p.attempts == 0 && p.waits == "":
-		return ""
-	case p.attempts == 0:
-		return "::" + p.waits
+	attempts, awaited := "", ""
+	if p.attempts > 0 {
+		attempts = decimal(p.attempts)
 	}
-	return ":" + decimal(p.attempts) + ":" + p.waits
+	if p.awaited {
+		awaited = ":t"
+	}
+	if attempts == "" && p.waits == "" && awaited == "" {
+		return ""
+	}
+	return ":" + attempts + ":" + p.waits + awaited
 }
 
 // A TimeOption says when a message comes, to [Queue.Add] and [Queue.Reschedule].
@@ -215,7 +220,7 @@ func resolveAdd(opts []AddOption, log *slog.Logger) (*putting, error) {
 		p.waits = textOfWaits(waits)
 	}
 	if p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == "" &&
-		p.attempts == 0 && p.waits == "" {
+		p.attempts == 0 && p.waits == "" && !p.awaited {
 		return p, nil // there is nothing to tell the server
 	}
 	p.text = strings.Join([]string{

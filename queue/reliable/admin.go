@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -246,15 +247,7 @@ func (i *Info) options(text string) {
 // reply was lost again and again, or ctx ended before it: the message may be removed, or be
 // yet; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
-	n, err := q.request(ctx, removeScript, decimal(id), "0", q.of.cancelled, q.h.e.Publish(), q.of.done)
-	switch {
-	case err != nil:
-	case n == 0:
-		err = ErrNotFound
-	case n == 2:
-		err = ErrTaken
-	}
-	return q.failed("remove message "+decimal(id)+" of", err)
+	return q.failed("remove message "+decimal(id)+" of", q.remove(ctx, id, onlyUnseen))
 }
 
 // Cancel removes a message, whatever its state. The client that holds it is notified. The contexts
@@ -263,11 +256,34 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 // returns [ErrNotFound] if no message has that id, or no longer. Cost and other errors: as
 // [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
-	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
-	if err == nil && n == 0 {
-		err = ErrNotFound
+	return q.failed("cancel message "+decimal(id)+" of", q.remove(ctx, id, anyState))
+}
+
+// What remove.lua may remove.
+const (
+	onlyUnseen = "0" // no consumer has or has had it
+	anyState   = "1"
+	notDead    = "2"
+)
+
+func (q *Queue[T]) remove(ctx context.Context, id int64, which string) error {
+	code, err := requested(ctx, q, removeScript, oneText, q.of.removing(q.h.e, which, id))
+	switch {
+	case err != nil:
+		return err
+	case code == "1", code == "2" && which == anyState:
+		return nil
+	case code == "2":
+		return ErrTaken
+	case len(code) == 1:
+		return ErrNotFound
 	}
-	return q.failed("cancel message "+decimal(id)+" of", err)
+	return errAnswer
+}
+
+// removing returns the arguments of remove.lua after the first.
+func (of *names) removing(e *locking.Engine, which string, ids ...int64) []string {
+	return append([]string{which, of.cancelled, e.Publish(), of.done}, decimals(ids)...)
 }
 
 // Redrive has dead messages tried again, with as many attempts as new ones; the numbers of
@@ -293,12 +309,7 @@ func (q *Queue[T]) RedriveAll(ctx context.Context) (n int64, err error) {
 	until, over := "", int64(0)
 	for more := true; more && err == nil; {
 		var text string
-		text, err = requested(ctx, q, redriveScript, func(got send.Answer, err error) (string, error) {
-			if err != nil {
-				return "", err
-			}
-			return got.ToString()
-		}, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e), "all", until, decimal(over)})
+		text, err = requested(ctx, q, redriveScript, oneText, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e), "all", until, decimal(over)})
 		if err == nil {
 			var some, looked int64
 			if _, err = fmt.Sscan(text, &some, &looked, &until); err != nil {
@@ -409,7 +420,7 @@ func (q *Queue[T]) Resume(ctx context.Context) error {
 func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
 		there, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
-			return send.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e)}))
+			return send.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e), q.of.done}))
 		})
 	}
 	return there, q.failed("delete", err)
@@ -432,6 +443,14 @@ func look[T, A any](ctx context.Context, q *Queue[T], op send.Operation, parse f
 		}
 		return parse(all)
 	})
+}
+
+// oneText returns an answer that is a text.
+func oneText(got send.Answer, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return got.ToString()
 }
 
 // texts returns an answer of texts and numbers.

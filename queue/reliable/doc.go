@@ -87,7 +87,7 @@
 // # Answers
 //
 // [Message.AckWith] keeps a result for a time, under the id of the message, if the ack
-// counts; [Queue.Await] waits for it. [Queue.Remove] says for certain that no consumer has had
+// counts; [Queue.Await] waits for it. [Queue.Transfer] adds a message and waits for its ack. [Queue.Remove] says for certain that no consumer has had
 // a message, and [Queue.Cancel] takes a message from its holder. [Queue.Reschedule],
 // [Queue.RunNow] and [Queue.SetPriority] change a waiting message.
 //

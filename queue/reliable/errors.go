@@ -45,6 +45,14 @@ var (
 	// [Queue.Cancel]. It wraps [ErrLost].
 	ErrCancelled = fmt.Errorf("%w: the message was cancelled", core.ErrLost)
 
+	// ErrRemoved is returned by [Queue.Transfer] for a message that was removed before it was acknowledged: by itself when ctx
+	// ended, or by [Queue.Remove] or [Queue.Cancel]. With [ErrTaken] a consumer held it then, or had held it: its work may
+	// be done. Without, no consumer has had it.
+	ErrRemoved = errors.New("the message was removed before it was acknowledged")
+
+	// ErrExpired is returned by [Queue.Transfer] for a message that was not delivered within [WithExpiry].
+	ErrExpired = errors.New("the message has expired")
+
 	// ErrNotFound says that there is no message of that id: there never was, or it is done,
 	// expired or removed.
 	ErrNotFound = errors.New("no such message")

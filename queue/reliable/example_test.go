@@ -100,3 +100,36 @@ func ExampleServeAll() {
 	// mailed ann
 	// <nil>
 }
+
+// A caller waits until its message is done, and learns what became of it.
+func ExampleQueue_Transfer() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	orders := reliable.New[Order](c, "orders")
+
+	// There is no consumer yet.
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	_, err := orders.Transfer(short, Order{1, "tea"})
+	cancel()
+	fmt.Println(errors.Is(err, reliable.ErrRemoved), errors.Is(err, reliable.ErrTaken), errors.Is(err, context.DeadlineExceeded))
+
+	go orders.Serve(ctx, func(_ context.Context, m *reliable.Message[Order]) error {
+		fmt.Println("packed", m.Value.Item)
+		if m.Value.Item == "glass" {
+			return reliable.Discard(errors.New("it broke"))
+		}
+		return nil
+	})
+	_, err = orders.Transfer(ctx, Order{2, "coffee"})
+	fmt.Println(err)
+	_, err = orders.Transfer(ctx, Order{3, "glass"})
+	fmt.Println(errors.Is(err, reliable.ErrBuried))
+	// Output:
+	// true false true
+	// packed coffee
+	// <nil>
+	// packed glass
+	// true
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -16,16 +17,17 @@ import (
 
 // hub is what the reliable queues of one client have in common.
 type hub struct {
-	e         *locking.Engine
-	began     time.Time
-	identity  string // of this client, as queues keep it for what it has: see Owner
-	requests  *send.Requests
-	adds      *combine.Table[string, adding, added]
-	steps     *combine.Table[consumerKey, ask, answer]
-	results   *combine.Table[string, asking, string]
-	consumers places.Places[consumerKey, *consumer]
-	ears      places.Places[string, *listening]
-	hands     hands
+	e           *locking.Engine
+	began       time.Time
+	identity    string // of this client, as queues keep it for what it has: see Owner
+	requests    *send.Requests
+	adds        *combine.Table[string, adding, added]
+	steps       *combine.Table[consumerKey, ask, answer]
+	results     *combine.Table[string, asking, string]
+	withdrawals *combine.Table[string, asking, byte]
+	consumers   places.Places[consumerKey, *consumer]
+	ears        places.Places[string, *listening]
+	hands       hands
 
 	mu      sync.Mutex
 	numbers map[number]struct{}    // of the consumers that there are
@@ -54,7 +56,11 @@ func newHub(e *locking.Engine) *hub {
 		numbers: map[number]struct{}{}, terms: map[consumerKey]string{},
 	}
 	h.adds = combine.New(combine.Config[string, adding, added]{
-		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
+		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes, Gone: core.Left, Left: h.transferLeft,
+	})
+	h.withdrawals = combine.New(combine.Config[string, asking, byte]{
+		Send: h.sendWithdrawals, Cut: func(waiting []*withdrawCall) int { return min(len(waiting), mostSettled) }, Closed: ErrClosed,
+		Spawn: func(f func()) bool { e.SpawnWithin(f); return true }, // Close waits for its callers
 	})
 	h.steps = combine.New(combine.Config[consumerKey, ask, answer]{
 		Send: h.sendStep, Cut: cutSteps, Spawn: e.Spawn, Closed: ErrClosed,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,50 +50,72 @@ func (q *Queue[T]) Result(ctx context.Context, id int64) ([]byte, error) {
 }
 
 func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
+	text, err := q.outcome(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(text)
+}
+
+// outcome returns what result.lua says of a message.
+func (q *Queue[T]) outcome(ctx context.Context, id int64) (string, error) {
 	l := q.h.ears.Get(q.of.key)
 	defer q.h.ears.Put(q.of.key, l)
 	text, err := q.h.results.Do(ctx, q.of.key, asking{q.of, id})
 	if err != nil && ctx.Err() != nil {
-		return nil, l.outage.Because(q.h.e.Sender, err)
+		err = l.outage.Because(q.h.e.Sender, err)
 	}
-	if err != nil {
-		return nil, err
-	}
+	return text, err
+}
+
+func resultOf(text string) ([]byte, error) {
 	switch text[0] {
 	case 'r':
 		return []byte(text[1:]), nil
 	case 'w':
 		return nil, ErrPending
 	case 'd':
-		return nil, fmt.Errorf("%w: %s", ErrBuried, text[1:])
+		return nil, buriedBy(text[1:])
 	}
 	return nil, ErrNotFound
+}
+
+// buriedBy returns the error for a message that was buried by a cause.
+func buriedBy(cause string) error {
+	if cause == "" {
+		return ErrBuried
+	}
+	return fmt.Errorf("%w: %s", ErrBuried, cause)
 }
 
 // Await waits for the result of a message. The wait ends with ctx. A notification wakes it, and it
 // looks every few seconds as well.
 //
-// Cost: one subscription for all waiters of a process on the queue. A look is one script call,
+// Cost: one subscription and one timer for all waiters of a process on the queue. A look is one script call,
 // which waiters share. Errors: [ErrBuried] for a message that was buried, and [ErrNotFound] for one
-// that was removed or has expired, when the notification arrives; [ErrNotFound] at the next look
-// for one that was acknowledged without a result, or whose result is kept no more; otherwise as
-// [Queue.Result], without [ErrPending].
+// that was removed, has expired or was acknowledged without a result, when the notification arrives; [ErrNotFound] at the
+// next look for one whose result is kept no more; otherwise as [Queue.Result], without [ErrPending].
 func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)
-	var text []byte
+	var text string
 	if err == nil {
 		text, err = q.awaited(ctx, id)
 	}
-	return text, q.failed("await the result of message "+decimal(id)+" of", err)
+	var result []byte
+	if err == nil {
+		result, err = resultOf(text)
+	}
+	return result, q.failed("await the result of message "+decimal(id)+" of", err)
 }
 
-func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
+// awaited waits until a message is done, and returns what result.lua says of it.
+func (q *Queue[T]) awaited(ctx context.Context, id int64) (string, error) {
 	l := q.h.ears.Get(q.of.key)
 	defer q.h.ears.Put(q.of.key, l)
 	news := make(chan struct{}, 1)
-	l.mu.Lock()
-	l.waiting[id] = append(l.waiting[id], news)
-	l.mu.Unlock()
+	if l.enter(id, news) {
+		q.h.e.Due(core.Key{Kind: "results of a reliable queue", Name: q.of.key}, nextLook(), l.looks)
+	}
 	defer l.leave(id, news)
 	var failing time.Time
 	var failure error // of the last look; nil: it was answered
@@ -101,40 +124,38 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 			if q.h.e.Open() == nil && errors.Is(err, pubsub.ErrTrouble) {
 				err = send.Unanswered(ctx, err)
 			}
-			return nil, err
+			return "", err
 		}
-		text, err := q.result(ctx, id)
+		text, err := q.outcome(ctx, id)
 		if err != nil && ctx.Err() != nil {
 			if errors.Is(err, send.ErrUnreached) {
-				return nil, err
+				return "", err
 			}
-			return nil, send.Unanswered(ctx, failure)
+			return "", send.Unanswered(ctx, failure)
 		}
 		failure = err
 		switch {
-		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrBuried):
-			return text, err
-		case errors.Is(err, ErrPending):
-			failing, failure = time.Time{}, nil
+		case err == nil && text[0] != 'w':
+			return text, nil
+		case err == nil:
+			failing = time.Time{}
 		case !send.Transient(err), !failing.IsZero() && time.Since(failing) > q.h.e.WatchdogTimeout:
-			return nil, err
+			return "", err
 		case failing.IsZero():
 			failing = time.Now()
 		}
-		timer := time.NewTimer(mostWait*9/10 + rand.N(mostWait/5))
 		select {
 		case <-news:
-		case <-timer.C:
 		case <-ctx.Done():
-			timer.Stop()
-			return nil, send.Unanswered(ctx, failure)
+			return "", send.Unanswered(ctx, failure)
 		case <-q.h.e.Closing():
-			timer.Stop()
-			return nil, ErrClosed
+			return "", ErrClosed
 		}
-		timer.Stop()
 	}
 }
+
+// nextLook returns in how long those who wait look again if nothing is heard.
+func nextLook() time.Duration { return mostWait*9/10 + rand.N(mostWait/5) }
 
 // asking is a look for a result.
 type asking struct {
@@ -197,6 +218,35 @@ type listening struct {
 	mu      sync.Mutex
 	waiting map[int64][]chan struct{}
 	sub     *pubsub.Subscription
+	joining chan struct{} // closed when the call that subscribes has an answer; nil: there is none
+	refused error         // why it failed last, if not by its ctx
+}
+
+// enter has news poked when the message is done. It reports whether nobody waited before.
+func (l *listening) enter(id int64, news chan struct{}) (first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first = len(l.waiting) == 0
+	l.waiting[id] = append(l.waiting[id], news)
+	return first
+}
+
+// looks has all look who wait, since notifications may be lost.
+func (l *listening) looks() (next time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == 0 {
+		return -1
+	}
+	l.pokeAll()
+	return nextLook()
+}
+
+// pokeAll is under the mutex.
+func (l *listening) pokeAll() {
+	for _, all := range l.waiting {
+		poke(all)
+	}
 }
 
 func (l *listening) leave(id int64, news chan struct{}) {
@@ -214,43 +264,79 @@ func (l *listening) leave(id int64, news chan struct{}) {
 	}
 }
 
-// subscribe subscribes to results, unless that is done. If another call was faster, it closes its own subscription.
+// subscribe subscribes to the ends of messages, unless that is done. One call subscribes, and the others wait for it. If it
+// fails, all look without a subscription; if only its ctx has ended, another takes over.
 // A node that answers commands and no subscription holds up no look.
 func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel string) error {
-	l.mu.Lock()
-	there := l.sub != nil
-	l.mu.Unlock()
-	if there {
-		return nil
+	for {
+		l.mu.Lock()
+		there, other, mine := l.sub != nil, l.joining, chan struct{}(nil)
+		if !there && other == nil {
+			mine = make(chan struct{})
+			l.joining = mine
+		}
+		l.mu.Unlock()
+		switch {
+		case there:
+			return nil
+		case mine != nil:
+			return l.join(ctx, e, channel, mine)
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return l.join(ctx, e, channel, nil) // which says what trouble there is
+		}
+		l.mu.Lock()
+		err := l.refused
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, subscribing)
+}
+
+// join subscribes. Done is closed for those who wait for it; nil: there are none.
+func (l *listening) join(ctx context.Context, e *locking.Engine, channel string, done chan struct{}) error {
+	within, cancel := context.WithTimeout(ctx, subscribing)
 	defer cancel()
-	sub, err := e.SubscribeTo(ctx, e.Channel(channel), l.heard)
-	if err != nil {
-		return err
-	}
+	sub, err := e.SubscribeTo(within, e.Channel(channel), l.heard)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sub != nil {
-		sub.Close()
-		return nil
+	if done != nil {
+		l.joining, l.refused = nil, nil
+		if ctx.Err() == nil {
+			l.refused = err
+		}
+		close(done)
 	}
-	l.sub = sub
+	switch {
+	case err != nil:
+		return err
+	case l.sub != nil:
+		sub.Close()
+	default:
+		l.sub = sub
+	}
 	return nil
 }
 
-// heard has those look whose result is there, and all of them if some may have been
+// heard has those look whose messages are done, and all of them if some notifications may have been
 // missed.
 func (l *listening) heard(ev pubsub.Event) {
-	id, err := strconv.ParseInt(ev.Payload, 10, 64)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ev.Kind == pubsub.Message && err == nil {
-		poke(l.waiting[id])
+	if ev.Kind != pubsub.Message {
+		l.pokeAll()
 		return
 	}
-	for _, all := range l.waiting {
-		poke(all)
+	for text := range strings.FieldsSeq(ev.Payload) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil { // the queue was deleted
+			l.pokeAll()
+			return
+		}
+		poke(l.waiting[id])
 	}
 }
 

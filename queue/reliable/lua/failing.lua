@@ -2,6 +2,7 @@
 --
 -- Include: put.lua
 -- Include: groups.lua
+-- Include: attest.lua
 -- Needs    queue.lua, outset.lua; ARGV[4], ARGV[14]
 -- Defines  buried; if amiss: terms_of, tried, bury, retry
 local buried = false -- whether this step has buried a message
@@ -25,7 +26,9 @@ if amiss then
 
 	-- bury ends a message that has had its attempts. It is dead from now on.
 	function bury(id, attempt, cause)
-		leave(id, optioned and redis.call('hget', opt, id))
+		local text = optioned and redis.call('hget', opt, id)
+		leave(id, text)
+		attest({id}, {text}, 'd')
 		redis.call('hdel', tries, id, id .. '+', id .. '!')
 		redis.call('hset', failure, id, attempt .. ' ' .. cause)
 		redis.call('zadd', dead, whole(now), id)

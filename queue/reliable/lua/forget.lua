@@ -1,12 +1,14 @@
 -- forget.lua: the end of messages.
 --
 -- Include: groups.lua
+-- Include: attest.lua
 -- Needs    queue.lua
 -- Defines  forget, if rare
 local forget
 if rare then
-	-- forget takes out everything that the queue has of messages that are under way no more.
-	function forget(ids)
+	-- forget takes out everything that the queue has of messages that are under way no more. how is the letter of attest.lua for
+	-- their end; nil: it is not known.
+	function forget(ids, how)
 		if #ids == 0 then
 			return
 		end
@@ -14,6 +16,9 @@ if rare then
 			local texts = redis.call('hmget', opt, unpack(ids))
 			for i = 1, #ids do
 				leave(ids[i], texts[i])
+			end
+			if how then
+				attest(ids, texts, how)
 			end
 			redis.call('hdel', opt, unpack(ids))
 		end

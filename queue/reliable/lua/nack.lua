@@ -6,7 +6,7 @@
 -- Include: begun.lua
 -- Include: failing.lua
 -- Include: grave.lua
--- Needs    queue.lua
+-- Needs    queue.lua; ARGV[4], ARGV[14]
 -- Defines  nack, if amiss
 local nack
 if amiss then
@@ -28,7 +28,8 @@ if amiss then
 			if keeps_done then
 				keep({id}, {of})
 			end
-			forget({id})
+			forget({id}, 'a')
+			redis.pcall(ARGV[4], ARGV[14], id)
 			acked = acked + 1
 			return '1'
 		end

@@ -6,7 +6,8 @@
 -- ARGV[n…]   ids
 --
 -- Returns  array  of each: r and its result; w, it is not done yet; d and the last cause, it was buried; n, there is none of the
---                 two; l, the answer is long enough, ask again
+--                 two; l, the answer is long enough, ask again; a, c, e, x, and d without a cause: how a message has ended that
+--                 had no result, and whose end somebody awaits, see attest.lua
 -- Replay   reads: it changes nothing
 if later_queue() then
 	return later_queue()
@@ -21,7 +22,7 @@ for i = 1, #ARGV do
 	elseif size > 0 then
 		out[i], room = 'l', 0
 	elseif redis.call('hexists', body, ARGV[i]) == 0 then
-		out[i] = 'n'
+		out[i] = redis.call('hget', finished, '=' .. ARGV[i]) or 'n'
 	elseif redis.call('zscore', dead, ARGV[i]) then
 		out[i] = 'd' .. (string.match(redis.call('hget', failure, ARGV[i]) or '', '^%d+ (.*)$') or '')
 	else

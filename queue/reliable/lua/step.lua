@@ -24,7 +24,7 @@
 -- ARGV[11]   how long nobody is to look again, at most, ms
 -- ARGV[12]   w: it waits, if it gets less than it wants, and hears; l: it waits no more; -: neither
 -- ARGV[13]   1: it has not been told the terms yet, so it takes nothing where one of those that it was given differs
--- ARGV[14]   channel of results, on which the ends of messages without one are told, too, but for plain acks
+-- ARGV[14]   channel on which the ends of messages are told: their ids, those of the acks of a step together
 -- ARGV[15]   1: whoever wants a message begins with it at once
 -- ARGV[16]   who the consumer is: client, pid, host
 -- ARGV[17]   d: it takes messages that are dead, the oldest first, and is not registered as one that waits;

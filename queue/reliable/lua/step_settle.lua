@@ -35,17 +35,17 @@ for i = 1, results do
 	if held then
 		ids[#ids + 1], members[#members + 1] = id, member
 		redis.call('set', KEYS[22 + i], result, 'PX', period)
-		redis.pcall(ARGV[4], ARGV[14], id)
 	end
 end
 if #ids > 0 then
+	redis.pcall(ARGV[4], ARGV[14], table.concat(ids, ' '))
 	if keeps_done then
 		keep(ids, members)
 	end
 	if plain then
 		redis.call('hdel', body, unpack(ids))
 	else
-		forget(ids)
+		forget(ids, 'a')
 	end
 	acked = acked + #ids
 end

@@ -89,7 +89,7 @@ for round = 1, 5 do
 		forget(gone)
 	end
 	if #expired > 0 then
-		forget(expired)
+		forget(expired, 'e')
 		redis.call('hincrby', meta, 'expired', #expired)
 	end
 end

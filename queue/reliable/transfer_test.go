@@ -1,0 +1,492 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
+)
+
+// transferred is the answer of a Transfer.
+type transferred struct {
+	id  int64
+	err error
+}
+
+// transfers begins a Transfer, which the caller ends.
+func (r *rig) transfers(ctx context.Context, v string, opts ...AddOption) <-chan transferred {
+	done := make(chan transferred, 1)
+	go func() {
+		id, err := r.Transfer(ctx, v, opts...)
+		done <- transferred{id, err}
+	}()
+	return done
+}
+
+// awaitsTransfers waits until n calls of this client wait for the end of a message, and hear of it.
+func (r *rig) awaitsTransfers(n int) {
+	r.t.Helper()
+	l := r.h.ears.Get(r.of.key)
+	defer r.h.ears.Put(r.of.key, l)
+	redistest.Eventually(r.t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.waiting) == n && (n == 0 || l.sub != nil)
+	}, soon, time.Millisecond)
+}
+
+// TestTransferReturnsWhenItsMessageIsAcknowledged in each of the ways in which that is done, with and without other options, and
+// not before.
+func TestTransferReturnsWhenItsMessageIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		ways := map[string]func(m *Message[string]) error{
+			"ack":    func(m *Message[string]) error { return m.Ack(t.Context()) },
+			"result": func(m *Message[string]) error { return m.AckWith(t.Context(), []byte("r"), time.Millisecond) },
+			"token": func(m *Message[string]) error {
+				if err := m.Detach(t.Context(), time.Minute); err != nil {
+					return err
+				}
+				return r.Ack(t.Context(), m.Token())
+			},
+			"retried": func(m *Message[string]) error {
+				if err := m.Nack(t.Context(), errors.New("once"), WithDelay(0)); err != nil {
+					return err
+				}
+				return r.gets("retried").Ack(t.Context())
+			},
+		}
+		waiter := r.other()
+		for v, acks := range ways {
+			for _, opts := range [][]AddOption{nil, {WithPriority(3), WithGroup("g"), WithAttempts(4), WithUnique("u"), WithBackoff(func(int) time.Duration { return 0 })}} {
+				done := waiter.transfers(t.Context(), v, opts...)
+				m := r.gets(v)
+				waiter.awaitsTransfers(1)
+				require.Empty(t, done, v)
+				require.NoError(t, acks(m), v)
+				got := redistest.Done(t, done)
+				require.NoError(t, got.err, v)
+				require.Equal(t, m.ID, got.id, v)
+			}
+		}
+		r.leaves()
+	})
+}
+
+// TestTransferHearsOfAnAck, and of those of a whole step, without a look of its own seconds later.
+func TestTransferHearsOfAnAck(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		redistest.Within(t, mostWait/2, func() time.Duration {
+			waiter := r.other()
+			dones := []<-chan transferred{waiter.transfers(t.Context(), "a"), waiter.transfers(t.Context(), "a"), waiter.transfers(t.Context(), "a")}
+			waiter.awaitsTransfers(3)
+			var all []*Message[string]
+			for range dones {
+				all = append(all, r.gets("a"))
+			}
+			began := time.Now()
+			var acks sync.WaitGroup
+			for _, m := range all {
+				acks.Go(func() {
+					if err := m.Ack(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			acks.Wait()
+			for _, done := range dones {
+				require.NoError(t, redistest.Done(t, done).err)
+			}
+			return time.Since(began)
+		})
+	})
+}
+
+// TestTransferEndsWithItsContext: the message is cancelled, and the error says whether a consumer has had it.
+func TestTransferEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		cause := errors.New("the caller has had enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waiter := r.other()
+
+		done := waiter.transfers(ctx, "ready")
+		delayed := waiter.transfers(ctx, "delayed", WithDelay(time.Hour))
+		behind := waiter.transfers(ctx, "first of g", WithGroup("g"))
+		waiter.awaitsTransfers(3)
+		cancel(cause)
+		for _, done := range []<-chan transferred{done, delayed, behind} {
+			got := redistest.Done(t, done)
+			require.ErrorIs(t, got.err, ErrRemoved)
+			require.NotErrorIs(t, got.err, ErrTaken)
+			require.NotErrorIs(t, got.err, ErrOutcomeUnknown)
+			require.ErrorIs(t, got.err, context.Canceled)
+			require.ErrorIs(t, got.err, cause)
+			require.NotZero(t, got.id)
+		}
+		r.isEmpty()
+
+		ctx, stop := context.WithCancel(t.Context())
+		done = waiter.transfers(ctx, "held")
+		m := r.gets("held")
+		waiter.awaitsTransfers(1)
+		stop()
+		got := redistest.Done(t, done)
+		require.ErrorIs(t, got.err, ErrRemoved)
+		require.ErrorIs(t, got.err, ErrTaken)
+		require.ErrorIs(t, m.Ack(t.Context()), ErrCancelled)
+
+		ctx, stop = context.WithCancel(t.Context())
+		done = waiter.transfers(ctx, "had")
+		m = r.gets("had")
+		require.NoError(t, m.Release(t.Context(), WithDelay(time.Hour)))
+		waiter.awaitsTransfers(1)
+		stop()
+		require.ErrorIs(t, redistest.Done(t, done).err, ErrTaken)
+		r.isEmpty()
+		r.leaves()
+	})
+}
+
+// TestTransferSaysHowItsMessageHasEnded if it was not acknowledged.
+func TestTransferSaysHowItsMessageHasEnded(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		ends := map[string]struct {
+			opts []AddOption
+			end  func(id int64)
+			is   []error
+			not  error
+		}{
+			"removed":   {nil, func(id int64) { require.NoError(t, r.Remove(t.Context(), id)) }, []error{ErrRemoved}, ErrTaken},
+			"cancelled": {nil, func(id int64) { require.NoError(t, r.Cancel(t.Context(), id)) }, []error{ErrRemoved}, ErrTaken},
+			"cancelled as held": {nil, func(id int64) {
+				m := r.gets("cancelled as held")
+				require.NoError(t, r.Cancel(t.Context(), id))
+				require.ErrorIs(t, m.Ack(t.Context()), ErrCancelled)
+			},
+				[]error{ErrRemoved, ErrTaken}, ErrOutcomeUnknown},
+			"expired": {[]AddOption{WithExpiry(time.Millisecond)}, func(int64) { time.Sleep(2 * time.Millisecond); r.isEmpty() }, []error{ErrExpired}, ErrRemoved},
+			"buried": {[]AddOption{WithAttempts(1)}, func(int64) { require.NoError(t, r.gets("buried").Nack(t.Context(), errors.New("its cause"))) },
+				[]error{ErrBuried}, ErrRemoved},
+			"purged": {[]AddOption{WithAttempts(1)}, func(id int64) {
+				require.NoError(t, r.gets("purged").Nack(t.Context(), errors.New("its cause")))
+				_, err := r.Purge(t.Context(), id)
+				require.NoError(t, err)
+			}, []error{ErrBuried}, ErrOutcomeUnknown},
+			"deleted": {nil, func(int64) {
+				_, err := r.Delete(t.Context())
+				require.NoError(t, err)
+			}, []error{ErrOutcomeUnknown, ErrNotFound}, ErrRemoved},
+			"forgotten": {nil, func(id int64) { r.do("HDEL", r.part("body"), decimal(id)) }, []error{ErrOutcomeUnknown, ErrNotFound}, ErrRemoved},
+		}
+		for what, e := range ends {
+			waiter := r.other()
+			done := waiter.transfers(t.Context(), what, e.opts...)
+			waiter.awaitsTransfers(1)
+			all := slices.Collect(func(yield func(int64) bool) {
+				for m, err := range r.Messages(t.Context(), Ready) {
+					require.NoError(t, err)
+					if !yield(m.ID) {
+						return
+					}
+				}
+			})
+			require.Len(t, all, 1, what)
+			e.end(all[0])
+			got := redistest.Done(t, done)
+			for _, err := range e.is {
+				require.ErrorIs(t, got.err, err, what)
+			}
+			require.NotErrorIs(t, got.err, e.not, what)
+			require.Equal(t, all[0], got.id, what)
+			if what == "buried" {
+				require.ErrorContains(t, got.err, "its cause")
+			}
+			_, err := r.Delete(t.Context())
+			require.NoError(t, err)
+		}
+	})
+}
+
+// TestTransferAddsNothing where Add adds nothing: the error is that of Add, and no message is waited for.
+func TestTransferAddsNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		id := r.adds("a", WithUnique("u"))
+		got, err := r.Transfer(t.Context(), "b", WithUnique("u"))
+		require.ErrorIs(t, err, ErrDuplicate)
+		require.Zero(t, got)
+		dup := new(DuplicateError)
+		require.ErrorAs(t, err, &dup)
+		require.Equal(t, id, dup.ID)
+		_, err = r.with(WithCapacity(1)).Transfer(t.Context(), "b")
+		require.ErrorIs(t, err, ErrFull)
+		_, err = r.Transfer(t.Context(), "b", WithPriority(256))
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		_, err = r.Transfer(nil, "b") //nolint:staticcheck // it is told
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		got, err = r.Transfer(ctx, "b")
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, ErrOutcomeUnknown)
+		require.Zero(t, got)
+		r.acks("a")
+		r.isEmpty()
+	})
+}
+
+// TestTransferThatLeavesItsAdd: the message is cancelled when the add is answered.
+func TestTransferThatLeavesItsAdd(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
+		waiter.Queue = New[string](waiter.e, r.name)
+		waiter.adds("a", WithDelay(time.Hour)) // the script is known
+		add := proxy.HoldRequest(redistest.MatchScript(addScript.Body()))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := waiter.transfers(ctx, "left")
+		add.Await(t)
+		cancel()
+		got := redistest.Done(t, done)
+		require.ErrorIs(t, got.err, ErrOutcomeUnknown)
+		require.ErrorIs(t, got.err, context.Canceled)
+		require.Zero(t, got.id)
+		add.Release()
+		redistest.Eventually(t, func() bool { return r.counter("removed") == 1 }, soon, time.Millisecond)
+		r.isEmpty()
+	})
+}
+
+// TestTransferWhoseRepliesAreLost says the truth: of each script one reply is dropped, and the cancellation is known again.
+func TestTransferWhoseRepliesAreLost(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
+		waiter.Queue = New[string](waiter.e, r.name)
+		for _, script := range []string{addScript.Body(), resultScript.Body(), removeScript.Body()} {
+			drop := proxy.DropReply(redistest.MatchScript(script), 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := waiter.transfers(ctx, "a")
+			waiter.awaitsTransfers(1)
+			cancel()
+			got := redistest.Done(t, done)
+			require.ErrorIs(t, got.err, ErrRemoved)
+			require.NotErrorIs(t, got.err, ErrTaken)
+			require.Equal(t, 1, drop.Dropped())
+			r.isEmpty()
+		}
+		require.EqualValues(t, 3, r.counter("removed"))
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := waiter.transfers(ctx, "a")
+		waiter.awaitsTransfers(1)
+		proxy.BlackHole()
+		cancel()
+		got := redistest.Done(t, done)
+		require.ErrorIs(t, got.err, ErrOutcomeUnknown)
+		require.ErrorIs(t, got.err, context.Canceled)
+		require.NotZero(t, got.id)
+		require.NotErrorIs(t, got.err, ErrRemoved)
+		proxy.Restore()
+		_, err := r.Find(t.Context(), got.id)
+		require.True(t, err == nil || errors.Is(err, ErrNotFound), "%v", err)
+	})
+}
+
+// TestTransferOfAnAckedMessageWhoseContextEnds was acknowledged: the cancellation finds how it has ended.
+func TestTransferOfAnAckedMessageWhoseContextEnds(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		id := r.adds("a", awaitedOption)
+		r.acks("a")
+		how, err := r.withdraw(t.Context(), id)
+		require.NoError(t, err)
+		require.NoError(t, ended(how, "", context.Canceled))
+
+		id = r.adds("b", awaitedOption, WithAttempts(1))
+		require.NoError(t, r.gets("b").Nack(t.Context(), nil))
+		how, err = r.withdraw(t.Context(), id)
+		require.NoError(t, err)
+		require.ErrorIs(t, ended(how, "", context.Canceled), ErrBuried)
+		_, err = r.Find(t.Context(), id)
+		require.NoError(t, err, "a dead letter stays")
+	})
+}
+
+// TestTransferHearsNothing: its user may not subscribe. It looks by itself.
+func TestTransferHearsNothing(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
+		waiter.Queue = New[string](waiter.e, r.name)
+		done := waiter.transfers(t.Context(), "a")
+		waiter.awaitsTransfers(1)
+		require.Positive(t, proxy.BlackHoleReplies(subscribes))
+		r.acks("a")
+		require.NoError(t, redistest.Done(t, done).err)
+		proxy.Restore()
+	})
+}
+
+// subscribes reports whether a connection is one that hears of what is published.
+func subscribes(c redistest.Conn) bool {
+	return slices.ContainsFunc(c.Commands, func(words []string) bool { return strings.EqualFold(words[0], "SUBSCRIBE") })
+}
+
+// TestTransferOfAClosedClient cancels what it waits for before Close returns.
+func TestTransferOfAClosedClient(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		for range 10 {
+			waiter := r.other()
+			done := waiter.transfers(t.Context(), "a")
+			waiter.awaitsTransfers(1)
+			require.NoError(t, locking.Close(t.Context(), waiter.e))
+			got := redistest.Done(t, done)
+			require.ErrorIs(t, got.err, ErrClosed)
+			require.ErrorIs(t, got.err, ErrRemoved)
+			require.NotErrorIs(t, got.err, ErrTaken)
+			r.isEmpty()
+			_, err := waiter.Transfer(t.Context(), "b")
+			require.ErrorIs(t, err, ErrClosed)
+		}
+	})
+}
+
+// TestManyTransfers have no goroutine each beside their caller's, and are added, looked for and cancelled together.
+func TestManyTransfers(t *testing.T) {
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t))
+	waiter := r.other()
+	n := redistest.Count(t, 2000, 10_000)
+	before := runtime.NumGoroutine()
+	ctx, cancel := context.WithCancel(t.Context())
+	var dones sync.WaitGroup
+	removed := make([]error, n)
+	for i := range n {
+		dones.Go(func() { _, removed[i] = waiter.Transfer(ctx, strconv.Itoa(i)) })
+	}
+	waiter.awaitsTransfers(n)
+	require.Less(t, runtime.NumGoroutine()-before-n, 100)
+	held := make([]*Message[string], 0, n/2)
+	for len(held) < n/2 {
+		all, err := r.ReceiveN(t.Context(), min(n/2-len(held), 500))
+		require.NoError(t, err)
+		held = append(held, all...)
+	}
+	for _, m := range held[:n/4] {
+		require.NoError(t, m.Ack(t.Context()))
+	}
+	waiter.awaitsTransfers(n - n/4)
+	server.ResetStats()
+	cancel()
+	dones.Wait()
+	require.Less(t, server.CommandCalls(t, "evalsha"), int64(n/10))
+	var acked, taken, never int
+	for i, err := range removed {
+		switch {
+		case err == nil:
+			acked++
+		case errors.Is(err, ErrTaken):
+			taken++
+		case errors.Is(err, ErrRemoved):
+			never++
+		default:
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for _, m := range held[n/4:] {
+		require.ErrorIs(t, m.Ack(t.Context()), ErrCancelled)
+	}
+	require.Equal(t, []int{n / 4, n/2 - n/4, n - n/2}, []int{acked, taken, never})
+	r.isEmpty()
+}
+
+// TestTransfersTellTheTruth while consumers are killed, connections are cut, and scripts are sent twice and late: what is said to be
+// acknowledged was handled, and what no consumer is said to have had was not.
+func TestTransfersTellTheTruth(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		sender := &rig{t: t, raw: r.raw, e: engineOn(t, doubling{client, &sendings{}})}
+		sender.Queue = New[string](sender.e, r.name)
+		children := []*redistest.Child{r.child(server.Addr(), "serves", time.Second, 1000), r.child(server.Addr(), "serves", time.Second, 1000)}
+		n := redistest.Count(t, 400, 5000)
+		answers := make([]error, n)
+		var workers sync.WaitGroup
+		next := make(chan int)
+		for range 20 {
+			workers.Go(func() {
+				for i := range next {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond<<rand.N(10))
+					_, answers[i] = sender.Transfer(ctx, strconv.Itoa(i))
+					cancel()
+				}
+			})
+		}
+		for i := range n {
+			next <- i
+			switch {
+			case i%80 == 79:
+				children[i/80%2].Kill()
+				children[i/80%2] = r.child(server.Addr(), "serves", time.Second, 1000)
+			case i%40 == 39:
+				proxy.CutAll()
+			}
+		}
+		close(next)
+		workers.Wait()
+		redistest.Eventually(t, func() bool {
+			s, err := r.Stats(t.Context())
+			return err == nil && s.Ready+s.Running+s.Delayed == 0
+		}, 3*soon, 10*time.Millisecond)
+		m := r.do("LRANGE", log(r.name, ""), "0", "-1")
+		handled, err := m.AsStrSlice()
+		require.NoError(t, err)
+		counts := map[string]int{}
+		for i, err := range answers {
+			was := slices.Contains(handled, strconv.Itoa(i))
+			switch {
+			case err == nil:
+				counts["acknowledged"]++
+				require.True(t, was, i)
+			case errors.Is(err, ErrOutcomeUnknown):
+				counts["unknown"]++
+			case errors.Is(err, ErrRemoved) && !errors.Is(err, ErrTaken):
+				counts["removed"]++
+				require.False(t, was, i)
+			case errors.Is(err, ErrTaken):
+				counts["taken"]++
+			default:
+				require.True(t, errors.Is(err, context.DeadlineExceeded) || send.Transient(err), "%d: %v", i, err)
+				counts["not added"]++
+				require.False(t, was, i)
+			}
+		}
+		t.Log(counts)
+		require.Positive(t, counts["acknowledged"])
+		require.Positive(t, counts["removed"]+counts["taken"])
+	})
+}
