@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"iter"
 
 	"github.com/redis/rueidis"
 
@@ -77,14 +78,15 @@ func ranked(i int) string {
 	return string([]byte{'m', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})
 }
 
-// rank fills a set.
-func rank(add func(score float64, member string) error) error {
-	for i := range 1000 {
-		if err := add(float64(i), ranked(i)); err != nil {
-			return err
+// ranks are the members with their scores.
+func ranks() iter.Seq2[float64, string] {
+	return func(yield func(float64, string) bool) {
+		for i := range 1000 {
+			if !yield(float64(i), ranked(i)) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 type sortedSetImpl struct {
@@ -94,10 +96,11 @@ type sortedSetImpl struct {
 
 func (i sortedSetImpl) locker(name string) locker {
 	s := sortedset.New[string](i.c, "sorted:"+name)
-	if err := rank(func(score float64, member string) error {
-		_, err := s.Add(context.Background(), score, member)
-		return err
-	}); err != nil {
+	var all []sortedset.Entry[string]
+	for score, member := range ranks() {
+		all = append(all, sortedset.Entry[string]{Value: member, Score: score})
+	}
+	if _, err := s.AddMany(context.Background(), all...); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
 	return i.of(s).locker()
@@ -112,9 +115,11 @@ type bareSortedSet struct {
 
 func (i bareSortedSet) locker(name string) locker {
 	name = "bare-sorted:" + name
-	if err := rank(func(score float64, member string) error {
-		return i.c.Do(context.Background(), i.c.B().Zadd().Key(name).ScoreMember().ScoreMember(score, member).Build()).Error()
-	}); err != nil {
+	all := i.c.B().Zadd().Key(name).ScoreMember()
+	for score, member := range ranks() {
+		all = all.ScoreMember(score, member)
+	}
+	if err := i.c.Do(context.Background(), all.Build()).Error(); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
 	return i.of(i.c, name).locker()
