@@ -38,6 +38,33 @@ func TestLongBitsets(t *testing.T) {
 	})
 }
 
+// TestNoCallIsLong, of ten million bits, and of many at once.
+func TestNoCallIsLong(t *testing.T) {
+	t.Parallel()
+	e, bounded := enginetest.BoundedOn(t, redistest.Start(t))
+	ctx, s := t.Context(), New(e, "bits")
+	const bits = 10_000_000
+	require.NoError(t, s.SetRange(ctx, bits, bits+1)) // the server makes room for all of them once
+	offsets := make([]int64, 20_000)
+	for i := range offsets {
+		offsets[i] = int64(i) * 499
+	}
+	for _, one := range []struct {
+		what string
+		do   func() error
+	}{
+		{"set many", func() error { _, err := s.Set(ctx, offsets...); return err }},
+		{"get many", func() error { _, err := s.Get(ctx, offsets...); return err }},
+		{"set a range", func() error { return s.SetRange(ctx, 5, bits) }},
+		{"count", func() error { _, err := s.Count(ctx); return err }},
+		{"bytes", func() error { _, err := s.Bytes(ctx); return err }},
+		{"clear a range", func() error { return s.ClearRange(ctx, 5, bits+1) }},
+		{"length", func() error { _, err := s.Len(ctx); return err }},
+	} {
+		bounded.Judge(one.what, func() {}, one.do)
+	}
+}
+
 // TestLongerThanOneLook has zeros at its end that take two looks, and bits of two counts.
 func TestLongerThanOneLook(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -77,20 +78,17 @@ func TestDistinctCountsAbout(t *testing.T) {
 // TestDistinctAddsInParts that keep the server for a short time, whatever is added.
 func TestDistinctAddsInParts(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	metered := redistest.Meter(t, server)
-	d := NewDistinct[string](engineOn(t, metered), redistest.Name(t))
+	e, bounded := enginetest.BoundedOn(t, redistest.Start(t))
+	d := NewDistinct[string](e, redistest.Name(t))
 	vs := make([]string, 100_000)
 	for i := range vs {
 		vs[i] = fmt.Sprint(i)
 	}
-	require.NoError(t, d.Add(t.Context(), vs...))
+	bounded.Judge("many", func() {}, func() error { return d.Add(t.Context(), vs...) })
 	for i := range 300 {
 		vs[i] = strings.Repeat(fmt.Sprint(i%10), 50_000)
 	}
-	require.NoError(t, d.Add(t.Context(), vs[:300]...))
-	most, what := metered.Most()
-	t.Logf("%v for %s", most, what)
+	bounded.Judge("long ones", func() {}, func() error { return d.Add(t.Context(), vs[:300]...) })
 	require.Equal(t, 1, portion(3, func(int) (int, int) { return 1, 10 << 20 }))
 	require.Equal(t, 1000, portion(5000, func(int) (int, int) { return 1, 1 }))
 	require.Equal(t, 3, cutValues([]*combine.Call[[]string, struct{}]{{Ask: vs[:400:400]}, {Ask: vs[300:600]}, {Ask: vs[300:500]}, {Ask: vs[300:301]}}[1:]))

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -233,6 +234,32 @@ func TestLongNames(t *testing.T) {
 	require.Greater(t, pages, 3000*5000>>20)
 	number(t, 3000)(k.Exists(t.Context(), listed(t, k)...))
 	number(t, 3000)(k.DeleteMatch(t.Context(), begin+"*"))
+}
+
+// TestManyKeysComeInPages: no call is about more than a thousand, which takes the server less than a millisecond.
+func TestManyKeysComeInPages(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	begin, names := fill(t, server.Client(t), 12_000)
+	client, proxy := redistest.ThroughProxy(t, server)
+	k := New(enginetest.On(t, client))
+	number(t, len(names))(k.CountMatch(t.Context(), begin+"*"))
+	number(t, len(names))(k.DeleteMatch(t.Context(), begin+"*"))
+	pages, deletes := 0, 0
+	for _, cmd := range proxy.Log() {
+		switch {
+		case redistest.Command("SCAN")(cmd):
+			n, err := strconv.Atoi(cmd[slices.Index(cmd, "COUNT")+1])
+			require.NoError(t, err)
+			require.LessOrEqual(t, n, 1000)
+			pages++
+		case redistest.Command("UNLINK", "DEL")(cmd):
+			require.LessOrEqual(t, len(cmd)-1, 2000, "a page of a server that moves its keys has some more")
+			deletes++
+		}
+	}
+	require.Greater(t, pages, 2*len(names)/1000)
+	require.Greater(t, deletes, 6)
 }
 
 // TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs every operation under the user that docs/redis.md sets up.

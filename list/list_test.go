@@ -109,6 +109,39 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	})
 }
 
+// TestNoCallIsLong, of many elements and of large ones; Insert, Remove and Index go through the list, as they say.
+func TestNoCallIsLong(t *testing.T) {
+	t.Parallel()
+	e, bounded := enginetest.BoundedOn(t, redistest.Start(t))
+	ctx, l := t.Context(), listOn(e, "list")
+	for what, vs := range map[string][]string{
+		"many":  slices.Repeat([]string{"element"}, redistest.Count(t, 50_000, 300_000)),
+		"large": slices.Repeat([]string{strings.Repeat("x", 50_000)}, 300),
+	} {
+		_, err := l.Delete(ctx)
+		require.NoError(t, err)
+		size, indexes := int64(0), make([]int64, 3000)
+		for i := range indexes {
+			indexes[i] = int64(i % len(vs))
+		}
+		for _, one := range []struct {
+			what string
+			do   func() error
+		}{
+			{"append", func() (err error) { size, err = l.Append(ctx, vs...); return err }},
+			{"all", func() error {
+				all, err := l.Range(ctx, 0, -1)
+				require.EqualValues(t, size, len(all))
+				return err
+			}},
+			{"get many", func() error { _, err := l.GetMany(ctx, indexes...); return err }},
+			{"trim", func() error { return l.Trim(ctx, 0, 99) }},
+		} {
+			bounded.Judge(what+": "+one.what, func() {}, one.do)
+		}
+	}
+}
+
 // TestIndexesBeyondTheEnd are none, however far they are.
 func TestIndexesBeyondTheEnd(t *testing.T) {
 	t.Parallel()
