@@ -2,16 +2,13 @@ package bucket
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -66,99 +63,24 @@ func TestAReadIsSentAgain(t *testing.T) {
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
 func TestAServerThatRefuses(t *testing.T) {
-	t.Parallel()
-	for name, how := range map[string]struct{ refuse, allow []string }{
-		"OOM":        {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"READONLY":   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-@write"}, []string{"ACL", "SETUSER", "orders", "+@write"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t)
-			raw := server.Client(t)
-			redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
-			user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
-			e := enginetest.On(t, user)
-			for what := range effects {
-				old(t, raw, what)
-			}
-			redistest.Do(t, raw, how.refuse...)
-			refused := map[string]error{}
-			var mu sync.Mutex
-			var all sync.WaitGroup
-			for what, one := range effects {
-				all.Go(func() { // each is sent again for a while
-					_, err := one.do(t.Context(), kitOn(e, what))
-					mu.Lock()
-					defer mu.Unlock()
-					refused[what] = err
-				})
-			}
-			all.Wait()
-			for what, one := range effects {
-				if refused[what] == nil { // it does not write, or takes no memory
-					require.Contains(t, []string{one.left, "old hour"}, state(t, raw, what), what)
-					continue
-				}
-				require.Regexp(t, name+"|can't run this command", refused[what].Error(), what) // which is how 7.0 says it of scripts
-				require.ErrorContains(t, refused[what], what)
-				require.NotErrorIs(t, refused[what], ErrOutcomeUnknown, what)
-				require.Equal(t, "old hour", state(t, raw, what), what)
-			}
-			require.Error(t, refused["set"])
-			require.Error(t, refused["update"])
-			for what, one := range reads {
-				_, err := one.do(t.Context(), kitOn(e, "update"))
-				require.NoError(t, err, what)
-			}
-			redistest.Do(t, raw, how.allow...)
-			redistest.Eventually(t, func() bool { return kitOn(e, "set").b.Set(t.Context(), "new") == nil }, redistest.Soon, time.Millisecond)
-		})
+	o := enginetest.Refused{
+		Old: old, State: state, Before: "old hour", Never: []string{"set", "update"}, Read: "update",
+		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
 	}
-}
-
-// TestAServerThatCannotSave answers MISCONF to writes.
-func TestAServerThatCannotSave(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	client, proxy := redistest.ThroughProxy(t, server)
-	e := enginetest.On(t, client)
-	name := fresh(t, raw)
-	old(t, raw, name)
-	const why = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
-	proxy.Answer(redistest.All(redistest.Arg(name), func(cmd []string) bool { return !redistest.Command("GET")(cmd) }), why)
-	var all sync.WaitGroup
 	for what, one := range effects {
-		all.Go(func() {
-			_, err := one.do(t.Context(), kitOn(e, name))
-			assert.ErrorContains(t, err, "MISCONF", what)
-			assert.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-		})
+		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
 	}
-	all.Wait()
-	require.Equal(t, "old hour", state(t, raw, name))
+	for what, one := range reads {
+		o.Reads[what] = on(one.do)
+	}
+	o.Test(t)
 }
 
-// TestACommandThatTheServerLacks is no reason to show the value, which the server's answer does.
-func TestACommandThatTheServerLacks(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	client, proxy := redistest.ThroughProxy(t, server)
-	k := kitOn(enginetest.On(t, client), fresh(t, server.Client(t)))
-	proxy.Answer(redistest.Command("SET", "MSET", "APPEND"), "ERR unknown command 'SET', with args beginning with: 'name' 'secret' ")
-	for what, op := range map[string]func() error{
-		"set": func() error { return k.b.Set(t.Context(), "secret") },
-		"many": func() error {
-			return k.many.Set(t.Context(), map[string]string{k.name: "secret", k.name + "2": "secret"})
-		},
-		"append": func() error { _, err := k.bytes.Append(t.Context(), []byte("secret")); return err },
-	} {
-		err := op()
-		require.ErrorIs(t, err, errors.ErrUnsupported, what)
-		require.ErrorContains(t, err, k.name)
-		require.NotContains(t, err.Error(), "secret", what)
+// on runs an operation on the objects of a name.
+func on(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
+	return func(ctx context.Context, e *locking.Engine, name string) error {
+		_, err := do(ctx, kitOn(e, name))
+		return err
 	}
 }
 

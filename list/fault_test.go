@@ -2,12 +2,9 @@ package list
 
 import (
 	"context"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -61,76 +58,25 @@ func TestAReadIsSentAgain(t *testing.T) {
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
 func TestAServerThatRefuses(t *testing.T) {
-	t.Parallel()
-	for name, how := range map[string]struct{ refuse, allow []string }{
-		"OOM":        {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"READONLY":   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-@write"}, []string{"ACL", "SETUSER", "orders", "+@write"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t)
-			raw := server.Client(t)
-			redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
-			e := enginetest.On(t, server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" }))
-			for what := range effects {
-				abac(t, raw, what)
-			}
-			redistest.Do(t, raw, how.refuse...)
-			refused := map[string]error{}
-			var mu sync.Mutex
-			var all sync.WaitGroup
-			for what, one := range effects {
-				all.Go(func() { // each is sent again for a while
-					_, err := one.do(t.Context(), listOn(e, what))
-					mu.Lock()
-					defer mu.Unlock()
-					refused[what] = err
-				})
-			}
-			all.Wait()
-			for what, one := range effects {
-				if refused[what] == nil { // it does not write, or takes no memory
-					require.Contains(t, []string{one.left, "abac hour"}, state(t, raw, what), what)
-					continue
-				}
-				require.Regexp(t, name+"|can't run this command", refused[what].Error(), what) // which is how 7.0 says it of scripts
-				require.ErrorContains(t, refused[what], what)
-				require.NotErrorIs(t, refused[what], ErrOutcomeUnknown, what)
-				require.Equal(t, "abac hour", state(t, raw, what), what)
-			}
-			require.Error(t, refused["set"])
-			require.Error(t, refused["append"])
-			for what, one := range reads {
-				_, err := one.do(t.Context(), listOn(e, "set"))
-				require.NoError(t, err, what)
-			}
-			redistest.Do(t, raw, how.allow...)
-			redistest.Eventually(t, func() bool { return listOn(e, "set").Trim(t.Context(), 0, 1) == nil }, redistest.Soon, time.Millisecond)
-		})
+	o := enginetest.Refused{
+		Old: abac, State: state, Before: "abac hour", Never: []string{"set", "append"}, Read: "set",
+		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
 	}
+	for what, one := range effects {
+		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
+	}
+	for what, one := range reads {
+		o.Reads[what] = on(one.do)
+	}
+	o.Test(t)
 }
 
-// TestAServerThatCannotSave answers MISCONF to writes.
-func TestAServerThatCannotSave(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	client, proxy := redistest.ThroughProxy(t, server)
-	l := listOn(enginetest.On(t, client), fresh(t, raw))
-	abac(t, raw, l.Name())
-	proxy.Answer(redistest.Arg(l.Name()), "MISCONF Redis is configured to save RDB snapshots, but it'l currently unable to persist to disk.")
-	var all sync.WaitGroup
-	for what, one := range effects {
-		all.Go(func() {
-			_, err := one.do(t.Context(), l)
-			assert.ErrorContains(t, err, "MISCONF", what)
-			assert.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-		})
+// on runs an operation on the list of a name.
+func on(do func(ctx context.Context, l *List[string]) (any, error)) enginetest.Do {
+	return func(ctx context.Context, e *locking.Engine, name string) error {
+		_, err := do(ctx, listOn(e, name))
+		return err
 	}
-	all.Wait()
-	require.Equal(t, "abac hour", state(t, raw, l.Name()))
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long.

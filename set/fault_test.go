@@ -2,12 +2,11 @@ package set
 
 import (
 	"context"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -69,98 +68,31 @@ func TestAReadIsSentAgain(t *testing.T) {
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
 func TestAServerThatRefuses(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]struct{ refuse, allow []string }{
-		"OOM":        {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"READONLY":   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-@write"}, []string{"ACL", "SETUSER", "orders", "+@write"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t)
-			raw := server.Client(t)
-			redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
-			user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
-			e := enginetest.On(t, user)
-			var all sync.WaitGroup
-			refused := sync.Map{}
-			for kind, of := range kinds {
-				for what := range of.effects {
-					of.old(t, raw, kind+" "+what)
-				}
+	for kind, of := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			o := enginetest.Refused{
+				Old: of.old, State: of.state, Before: of.first, Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
+				Never: map[string][]string{"set": {"add", "add all", "unite"}, "cache": {"add", "add if absent"}}[kind], Read: "add if absent what is there",
 			}
-			redistest.Do(t, raw, how.refuse...)
-			for kind, of := range kinds {
-				for what, one := range of.effects {
-					all.Go(func() { // each is sent again for a while
-						_, err := one.do(t.Context(), kitOn(e, kind+" "+what))
-						refused.Store(kind+" "+what, err)
-					})
-				}
+			if kind == "set" {
+				o.Read = "expire"
 			}
-			all.Wait()
-			for kind, of := range kinds {
-				for what, one := range of.effects {
-					said, _ := refused.Load(kind + " " + what)
-					left := of.state(t, raw, kind+" "+what)
-					if said == nil { // it does not write, or takes no memory
-						if one.left != "one" {
-							require.Contains(t, []string{one.left, of.first}, left, what)
-						}
-						continue
-					}
-					err := said.(error)
-					require.Regexp(t, name+"|can't run this command", err.Error(), what) // which is how 7.0 says it of scripts
-					require.ErrorContains(t, err, what)
-					require.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-					require.Equal(t, of.first, left, what)
-				}
-				for what, one := range of.looks {
-					k := kitOn(e, kind+" expire")
-					if kind == "cache" {
-						k = kitOn(e, "cache add if absent what is there")
-					}
-					if _, err := one.do(t.Context(), k); name != "NOPERM" {
-						require.NoError(t, err, what)
-					}
-				}
+			for what, one := range of.effects {
+				o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: strings.TrimPrefix(one.left, "one")}
 			}
-			for _, what := range []string{"set add", "cache add", "cache add if absent", "set add all", "set unite"} {
-				said, _ := refused.Load(what)
-				require.NotNil(t, said, what)
+			for what, one := range of.looks {
+				o.Reads[what] = on(one.do)
 			}
-			redistest.Do(t, raw, how.allow...)
-			redistest.Eventually(t, func() bool { return last(kitOn(e, "set add").s.Add(t.Context(), "new")) == nil }, redistest.Soon, time.Millisecond)
+			o.Test(t)
 		})
 	}
 }
 
-// TestAServerThatCannotSave answers MISCONF to writes.
-func TestAServerThatCannotSave(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	const why = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
-	for kind, of := range kinds {
-		client, proxy := redistest.ThroughProxy(t, server)
-		e := enginetest.On(t, client)
-		name := fresh(t, raw)
-		of.old(t, raw, name)
-		scan := map[string]redistest.Match{"set": script(scanSetScript), "cache": script(scanCacheScript)}[kind]
-		proxy.Answer(redistest.All(redistest.Arg(name), func(cmd []string) bool { return !scan(cmd) && !redistest.Command("ZMSCORE")(cmd) }), why)
-		var all sync.WaitGroup
-		for what, one := range of.effects {
-			if kind == "cache" && one.sends([]string{"EXEC"}) {
-				continue // the server queues what it has answered nothing to
-			}
-			all.Go(func() {
-				_, err := one.do(t.Context(), kitOn(e, name))
-				assert.ErrorContains(t, err, "MISCONF", what)
-				assert.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-			})
-		}
-		all.Wait()
-		require.Equal(t, of.first, of.state(t, raw, name))
+// on runs an operation on the sets of a name.
+func on(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
+	return func(ctx context.Context, e *locking.Engine, name string) error {
+		_, err := do(ctx, kitOn(e, name))
+		return err
 	}
 }
 

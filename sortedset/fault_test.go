@@ -2,12 +2,10 @@ package sortedset
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -62,79 +60,25 @@ func TestAReadIsSentAgain(t *testing.T) {
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
 func TestAServerThatRefuses(t *testing.T) {
-	t.Parallel()
-	for name, how := range map[string]struct{ refuse, allow []string }{
-		"OOM":        {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"READONLY":   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-@write"}, []string{"ACL", "SETUSER", "orders", "+@write"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t)
-			raw := server.Client(t)
-			redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
-			user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
-			e := enginetest.On(t, user)
-			for what := range effects {
-				old(t, raw, what)
-			}
-			redistest.Do(t, raw, how.refuse...)
-			refused := map[string]error{}
-			var mu sync.Mutex
-			var all sync.WaitGroup
-			for what, one := range effects {
-				all.Go(func() { // each is sent again for a while
-					_, err := one.do(t.Context(), kitOn(e, what))
-					mu.Lock()
-					defer mu.Unlock()
-					refused[what] = err
-				})
-			}
-			all.Wait()
-			for what, one := range effects {
-				if refused[what] == nil { // it does not write, or takes no memory
-					require.Contains(t, []string{one.left, before}, state(t, raw, what), what)
-					continue
-				}
-				require.Regexp(t, name+"|can't run this command", refused[what].Error(), what) // which is how 7.0 says it of scripts
-				require.ErrorContains(t, refused[what], what)
-				require.NotErrorIs(t, refused[what], ErrOutcomeUnknown, what)
-				require.Equal(t, before, state(t, raw, what), what)
-			}
-			require.Error(t, refused["add"])
-			require.Error(t, refused["add much to a score"])
-			for what, one := range reads {
-				_, err := one.do(t.Context(), kitOn(e, "add"))
-				require.NoError(t, err, what)
-			}
-			redistest.Do(t, raw, how.allow...)
-			redistest.Eventually(t, func() bool { return added(kitOn(e, "add")) == nil }, redistest.Soon, time.Millisecond)
-		})
+	o := enginetest.Refused{
+		Old: old, State: state, Before: before, Never: []string{"add", "add much to a score"}, Read: "add",
+		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
 	}
+	for what, one := range effects {
+		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
+	}
+	for what, one := range reads {
+		o.Reads[what] = on(one.do)
+	}
+	o.Test(t)
 }
 
-// TestAServerThatCannotSave answers MISCONF to writes.
-func TestAServerThatCannotSave(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	client, proxy := redistest.ThroughProxy(t, server)
-	e := enginetest.On(t, client)
-	name := fresh(t, raw)
-	old(t, raw, name)
-	const why = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
-	proxy.Answer(redistest.Arg(name), why)
-	var all sync.WaitGroup
-	for what, one := range effects {
-		all.Go(func() {
-			_, err := one.do(t.Context(), kitOn(e, name))
-			assert.ErrorContains(t, err, "MISCONF", what)
-			assert.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-		})
+// on runs an operation on the objects of a name.
+func on(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
+	return func(ctx context.Context, e *locking.Engine, name string) error {
+		_, err := do(ctx, kitOn(e, name))
+		return err
 	}
-	all.Wait()
-	require.Equal(t, before, state(t, raw, name))
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long.

@@ -3,9 +3,13 @@ package redistest
 import (
 	"errors"
 	"strings"
+	"testing"
 )
 
-var errWriting = errors.New("it writes still")
+var (
+	errWriting = errors.New("it writes still")
+	errSaved   = errors.New("no save has failed")
+)
 
 // Refusal is a kind of error by which a server refuses requests for a while.
 type Refusal struct {
@@ -19,12 +23,33 @@ var (
 	OutOfMemory = Refusal{"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"}
 	// NoReplicas refuses all writes, also to a server with replicas.
 	NoReplicas = Refusal{"NOREPLICAS", "CONFIG SET min-replicas-to-write 9", "CONFIG SET min-replicas-to-write 0"}
+	// NotSaved refuses writes to a server of [StartUnsaving], as a full disk has it.
+	NotSaved = Refusal{"MISCONF", "CONFIG SET stop-writes-on-bgsave-error yes", "CONFIG SET stop-writes-on-bgsave-error no"}
+	// ReadOnly refuses writes, as a replica does.
+	ReadOnly = Refusal{"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"}
 	// NoScripts refuses scripts to the default user.
 	NoScripts = Refusal{"NOPERM", "ACL SETUSER default -eval -evalsha", "ACL SETUSER default +eval +evalsha"}
 	// NoChannels refuses all channels to the default user: subscriptions, and messages, also those of scripts. Subscribers are
 	// disconnected.
 	NoChannels = Refusal{"NOPERM", "ACL SETUSER default resetchannels", "ACL SETUSER default allchannels"}
 )
+
+// StartUnsaving starts a server that has failed to save its data, which it bears until it is told not to: see [NotSaved].
+func StartUnsaving(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	s := Start(t, append(opts, Config("enable-protected-configs", "yes"), Config("save", "3600", "1000000"),
+		Config("stop-writes-on-bgsave-error", "no"))...)
+	s.says("CONFIG SET dir /proc")
+	await(t, "a save that fails", func() error {
+		_, _ = s.ask("BGSAVE") // one may be under way
+		of, err := info(s.Addr(), "persistence")
+		if err == nil && of["rdb_last_bgsave_status"] != "err" {
+			err = errSaved
+		}
+		return err
+	})
+	return s
+}
 
 // Refuse has the server refuse requests until accept is called.
 func (s *Server) Refuse(kind Refusal) (accept func()) {

@@ -43,17 +43,9 @@ var Refusals = map[string]struct{ Refuse, Allow string }{
 // NewRefusing starts such a server.
 func NewRefusing(t *testing.T, opts ...redistest.Option) *Refusing {
 	t.Helper()
-	server := redistest.Start(t, append(opts,
-		redistest.Config("enable-protected-configs", "yes"), redistest.Config("save", "3600", "1000000"),
-		redistest.Config("stop-writes-on-bgsave-error", "no"))...)
+	server := redistest.StartUnsaving(t, opts...)
 	r := &Refusing{t: t, Admin: server.Client(t)}
 	r.Do("ACL SETUSER orders on >password ~* &* +@all")
-	r.Do("CONFIG SET dir /proc")
-	redistest.Eventually(t, func() bool { // it cannot save
-		_ = r.Admin.Do(context.Background(), r.Admin.B().Bgsave().Build()).Error()
-		info, err := r.Admin.Do(context.Background(), r.Admin.B().Info().Section("persistence").Build()).ToString()
-		return err == nil && strings.Contains(info, "rdb_last_bgsave_status:err")
-	}, Soon, 5*time.Millisecond)
 	user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
 	r.E = EngineOn(t, user, func(c *core.Config) {
 		c.WatchdogTimeout, c.Observer = redistest.Scaled(9*time.Second), r // a send has a sixth of that: a machine that stands still for less loses no reply

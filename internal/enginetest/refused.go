@@ -1,0 +1,109 @@
+package enginetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// Refused is an object whose server refuses for a while.
+type Refused struct {
+	Old    func(t testing.TB, raw rueidis.Client, name string)        // makes it
+	State  func(t testing.TB, raw rueidis.Client, name string) string // says what it has
+	Before string                                                     // its state, as Old has made it
+	Writes map[string]Effect                                          // by the operation that their errors name
+	Reads  map[string]Do
+	Never  []string // writes that each refusal is about
+	Read   string   // the write whose object is read
+}
+
+// Do is an operation on the object of a name.
+type Do func(ctx context.Context, e *locking.Engine, name string) error
+
+// Effect is a write.
+type Effect struct {
+	Do   Do
+	Left string // the state that it leaves, "" for one by chance
+}
+
+// noWrites refuses what writes to a user.
+const noWrites = "NOPERM"
+
+// Test has each write refused, for each passing reason: then it has changed nothing, and says why. Reads go on, and so do
+// writes when the server refuses no more.
+func (o Refused) Test(t *testing.T) {
+	t.Parallel()
+	refusals := map[string]func(s *redistest.Server, raw rueidis.Client) (accept func()){noWrites: denyWrites}
+	for _, kind := range []redistest.Refusal{redistest.OutOfMemory, redistest.NoReplicas, redistest.ReadOnly, redistest.NotSaved} {
+		refusals[kind.Name] = func(s *redistest.Server, _ rueidis.Client) func() { return s.Refuse(kind) }
+	}
+	for name, refuse := range refusals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o.refused(t, name, refuse)
+		})
+	}
+}
+
+func denyWrites(_ *redistest.Server, raw rueidis.Client) (accept func()) {
+	set := func(rule string) {
+		_ = raw.Do(context.Background(), raw.B().Arbitrary("ACL", "SETUSER", "orders", rule).Build()).Error()
+	}
+	set("-@write")
+	return func() { set("+@write") }
+}
+
+func (o Refused) refused(t *testing.T, name string, refuse func(s *redistest.Server, raw rueidis.Client) func()) {
+	server := redistest.StartUnsaving(t)
+	raw := server.Client(t)
+	redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
+	e := On(t, server.Client(t, func(c *rueidis.ClientOption) { c.Username, c.Password = "orders", "password" }))
+	for what := range o.Writes {
+		o.Old(t, raw, what)
+	}
+	accept := refuse(server, raw)
+	for what, err := range o.writeAll(t, e) {
+		left := o.State(t, raw, what)
+		if err == nil { // it does not write, or takes no memory
+			if want := o.Writes[what].Left; want != "" {
+				require.Contains(t, []string{want, o.Before}, left, what)
+			}
+			require.NotContains(t, o.Never, what)
+			continue
+		}
+		require.Regexp(t, name+"|can't run this command", err.Error(), what) // which is how 7.0 says it of scripts
+		require.ErrorContains(t, err, what)
+		require.NotErrorIs(t, err, core.ErrOutcomeUnknown, what)
+		require.Equal(t, o.Before, left, what)
+	}
+	for what, read := range o.Reads {
+		require.NoError(t, read(t.Context(), e, o.Read), what)
+	}
+	accept()
+	redistest.Eventually(t, func() bool { return o.Writes[o.Never[0]].Do(t.Context(), e, o.Never[0]) == nil }, redistest.Soon, time.Millisecond)
+}
+
+// writeAll has all writes at once, as each is sent again for a while.
+func (o Refused) writeAll(t *testing.T, e *locking.Engine) map[string]error {
+	said := map[string]error{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for what, one := range o.Writes {
+		all.Go(func() {
+			err := one.Do(t.Context(), e, what)
+			mu.Lock()
+			defer mu.Unlock()
+			said[what] = err
+		})
+	}
+	all.Wait()
+	return said
+}
