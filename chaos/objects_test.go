@@ -203,6 +203,7 @@ var objects = []object{
 	datum("sorted-set", scoreOrPop, poppedOnce).judgedAgain(),
 	datum("texts", addOrPopText, poppedOnce).judgedAgain(),
 	datum("places", putOrRemove, placedOnce).judgedAgain(),
+	datum("keys", useKeys, checkKeys).keptAs(classKeys),
 	datum("bitset", useBitset, checkBitset),
 	datum("list", useList, checkList),
 	datum("queue", offerOrPoll, polled).judgedAgain(),

@@ -204,7 +204,7 @@ func (g *Geo[T]) Distance(ctx context.Context, a, b T) (d Distance, there bool, 
 	return Distance(apart(both[0], both[1])), true, nil
 }
 
-// Hash returns the geohash of a member, 11 letters of which the last is always 0, and whether it is there.
+// Hash returns the geohash of a member, and whether it is there. It has 11 letters. The last one is always 0.
 //
 // Cost and errors: as Position. Source: RGeo.hash.
 func (g *Geo[T]) Hash(ctx context.Context, v T) (hash string, there bool, err error) {
