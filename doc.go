@@ -74,7 +74,7 @@
 //   - [topic.NewReliable]: messages that are kept until every subscriber has handled them
 //
 // A handle does no I/O and has no state: make it where it is needed. Its first operation returns
-// the error of an invalid name or option.
+// the error of an invalid name or option. [Client.Batch] sends operations of any objects as one pipeline.
 //
 // Objects that Redisson 4.x has, too, use the same keys, so that Go and Java take part in the same objects.
 //

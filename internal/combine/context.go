@@ -17,3 +17,12 @@ func contextError(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w: %w", err, cause)
 }
+
+// Waiter is told, under the contexts that have one, when a call begins and ends to wait for its answer.
+type Waiter interface {
+	Away()
+	Back()
+}
+
+// WaiterKey is the key of the Waiter of a context.
+type WaiterKey struct{}

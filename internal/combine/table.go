@@ -86,6 +86,10 @@ func New[K comparable, Q, A any](cfg Config[K, Q, A]) *Table[K, Q, A] {
 // was part of. The wait ends with ctx, by an error that wraps its error and its
 // cause; a context that has ended already sends nothing.
 func (t *Table[K, Q, A]) Do(ctx context.Context, key K, ask Q) (A, error) {
+	if w, is := ctx.Value(WaiterKey{}).(Waiter); is {
+		w.Away()
+		defer w.Back()
+	}
 	if ctx.Done() == nil {
 		return t.stay(key, ask)
 	}

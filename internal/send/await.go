@@ -96,7 +96,7 @@ func Writing[T any](s *Sender, ctx context.Context, call func() (T, error)) (T, 
 // Sent is Writing of a call that makes one send. While many calls are under way, it stays on its caller's goroutine and goes
 // out together with theirs.
 func Sent[T any](s *Sender, ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	if ctx.Done() == nil || !s.Crowded() || Followed(ctx) {
+	if ctx.Done() == nil || !s.Crowded() && (s.ReplicaAcks > 0 || seatOf(ctx, s) == nil) || Followed(ctx) {
 		return Writing(s, ctx, func() (T, error) { return call(ctx) })
 	}
 	var none T

@@ -76,6 +76,13 @@ func (b *batcher) goTo(c rueidis.Client) {
 	b.client = c
 }
 
+// to returns the client that b is sent by.
+func (b *batcher) to() rueidis.Client {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.client
+}
+
 // to returns the batcher of a slot, nil if its node is not known.
 func (bs *batches) to(slot uint16) *batcher {
 	if bs.only != nil {
@@ -152,7 +159,9 @@ func (c *call) slot() uint16 {
 type member struct {
 	call
 	answer rueidis.RedisResult // the batch's until done
-	done   chan struct{}       // with one place: a batch does not wait for who has gone
+	// Of a call that was gathered, under the mutex of its gathering: whether it has its answer, and whether its caller left before.
+	answered, left bool
+	done           chan struct{} // with one place: a batch does not wait for who has gone
 }
 
 var members = sync.Pool{New: func() any { return &member{done: make(chan struct{}, 1)} }}
@@ -194,7 +203,7 @@ func (s *Sender) Crowded() bool {
 // exec sends op once: in a batch if many calls are under way. A fresh call takes another connection than the shared one. Of a
 // batch whose answers were lost, the calls that are sent again share such a connection.
 func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, fresh bool, l *Leaving) (rueidis.RedisResult, error) {
-	if l != nil || s.crowded() {
+	if l != nil || t.seat != nil || s.crowded() {
 		if it, ok := inBatch(s.Redis, op, t, keys, args, fresh); ok {
 			b := s.batches.to(it.slot() & lastSlot)
 			if b == nil { // its node is not known yet
@@ -203,7 +212,13 @@ func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args
 				if fresh {
 					b = b.fresh
 				}
-				res, err := b.together(it, l)
+				var res rueidis.RedisResult
+				var err error
+				if t.seat != nil {
+					res, err = t.seat.together(b, it, t, l)
+				} else {
+					res, err = b.together(it, l)
+				}
 				if errors.Is(res.NonRedisError(), rueidis.ErrClosing) {
 					t.closed = true
 				}
@@ -212,6 +227,9 @@ func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args
 				}
 			}
 		}
+	}
+	if t.seat != nil {
+		t.seat.goesAlone(t)
 	}
 	s.batches.under.Add(1)
 	defer s.batches.under.Add(-1)
@@ -251,13 +269,18 @@ func (b *batcher) together(it call, l *Leaving) (rueidis.RedisResult, error) {
 	m := members.Get().(*member)
 	m.call = it
 	b.join(m, l != nil)
+	return m.await(l)
+}
+
+// await returns the answer to a call of a batch.
+func (m *member) await(l *Leaving) (rueidis.RedisResult, error) {
 	if l == nil {
 		<-m.done
 	} else if !l.await(m.done) {
 		return rueidis.RedisResult{}, errLeft // m is left to its batch
 	}
 	res := m.answer
-	m.call, m.answer = call{}, rueidis.RedisResult{}
+	m.call, m.answer, m.answered = call{}, rueidis.RedisResult{}, false
 	members.Put(m)
 	return res, nil
 }
@@ -287,9 +310,16 @@ func (b *batcher) flush() {
 		defer b.flush()
 	}
 	defer b.done(batch)
+	b.exchange(c, batch, func() {})
+}
+
+// exchange sends a batch by the client of its node, and hands out the answers after answered.
+func (b *batcher) exchange(c rueidis.Client, batch []*member, answered func()) {
 	ctx := b.s.Bounded(context.Background())
 	if len(batch) == 1 && batch[0].tx == nil {
-		batch[0].end(b, c.Do(ctx, batch[0].cmd))
+		res := c.Do(ctx, batch[0].cmd)
+		answered()
+		batch[0].end(b, res)
 		return
 	}
 	cmds := make(rueidis.Commands, 0, len(batch))
@@ -304,6 +334,7 @@ func (b *batcher) flush() {
 	for len(results) < len(cmds) { // of a client that is not rueidis' own
 		results = append(results, rueidis.NewErrorResult(errNoResult))
 	}
+	answered()
 	for _, m := range batch {
 		if m.tx == nil {
 			m.end(b, results[0])

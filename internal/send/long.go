@@ -80,6 +80,8 @@ type transfer struct {
 	tell   func(why error) // is called at each failed send, if there is one
 
 	leaving *Leaving // the caller may leave each send; or nil
+	seat    *Seat    // what gathers the calls of its caller; or nil
+	counted bool     // the seat knows that its caller waits
 
 	began  time.Duration // before the first send
 	first  time.Duration // before the first send whose reply was lost

@@ -86,6 +86,9 @@ func (s *Sender) RunBriefly(ctx context.Context, op Operation, keys, args []stri
 func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, full int, tell func(why error)) (Answer, error) {
 	op, t := transferOf(op, keys, args)
 	t.full, t.tell = full, tell
+	if t.seat = seatOf(ctx, s); t.seat != nil {
+		defer t.leaveSeat()
+	}
 	var l *Leaving
 	switch with := ctx.Value(callKey{}).(type) {
 	case *Follower:
@@ -100,6 +103,9 @@ func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, ful
 			}
 		}
 		if t.long() {
+			if t.seat != nil {
+				t.seat.goesAlone(&t)
+			}
 			return s.atLength(ctx, keys, &t, func(send context.Context) rueidis.RedisResult {
 				return op.ExecFresh(send, s.Redis, slices.Clone(keys), slices.Clone(args))
 			})

@@ -21,26 +21,28 @@ type Sender struct {
 	*core.Core
 	Topo *Topology
 
-	cleanups  cleanupQueue
-	undone    undone
-	silence   silence
-	lanes     lanes
-	acks      chan struct{} // bounds WAIT, which costs a connection each
-	soon      atomic.Pointer[deadline]
-	long      *places.Places[string, *longLane] // by the node
-	directly  int64                             // see Config.Directly
-	batches   batches
-	evictions evictions
-	life      context.Context // of all exchanges; ended when Close stops waiting for them
-	abort     context.CancelFunc
-	due       due.Loop[core.Key]
-	dueOnce   sync.Once
-	dueWork   *due.Workers[func()]
+	cleanups cleanupQueue
+	undone   undone
+	silence  silence
+	lanes    lanes
+	acks     chan struct{} // bounds WAIT, which costs a connection each
+	soon     atomic.Pointer[deadline]
+	long     *places.Places[string, *longLane] // by the node
+	directly int64                             // see Config.Directly
+	batches  batches
+
+	longestHeld time.Duration // for which a gathering holds a call while functions of it run
+	evictions   evictions
+	life        context.Context // of all exchanges; ended when Close stops waiting for them
+	abort       context.CancelFunc
+	due         due.Loop[core.Key]
+	dueOnce     sync.Once
+	dueWork     *due.Workers[func()]
 }
 
 // New returns a sender that has not asked the server for anything.
 func New(c *core.Core) *Sender {
-	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), directly: max(0, int64(cmp.Or(c.Directly, directly)))}
+	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), directly: max(0, int64(cmp.Or(c.Directly, directly))), longestHeld: longestHeld}
 	s.long = &places.Places[string, *longLane]{Make: func(string) *longLane { return &longLane{free: make(chan struct{}, mostLong)} }}
 	s.life, s.abort = context.WithCancel(context.Background())
 	s.lanes.last.Store(time.Now().UnixMicro()) // above those of an earlier process with this client id

@@ -3,6 +3,7 @@ package turn
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -27,3 +28,13 @@ func (e *PanicError) Unwrap() error {
 // ErrExited is what a function leaves that ended its goroutine, as a test's
 // FailNow does. Its caller's ends, too.
 var ErrExited = errors.New("the function ended the goroutine")
+
+// GoOn repeats what a function did, as err tells: it panics, or ends the goroutine.
+func GoOn(err error) {
+	if panicked, did := err.(*PanicError); did {
+		panic(panicked)
+	}
+	if err == ErrExited {
+		runtime.Goexit()
+	}
+}

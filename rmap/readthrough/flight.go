@@ -2,11 +2,9 @@ package readthrough
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/turn"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapstore"
 )
@@ -139,16 +137,6 @@ func (l *Map[K, V]) leave(f *flight[V], k K) {
 // late reports whether the caller came when what told the outcome was on its way
 // already: what it was told of may be older than its call.
 func (t ticket[V]) late() bool { return t.err == nil && t.since >= t.sent }
-
-// goOn repeats what a function did, as err tells: it panics, or ends the goroutine.
-func goOn(err error) {
-	if panicked, did := err.(*turn.PanicError); did {
-		panic(panicked)
-	}
-	if err == turn.ErrExited {
-		runtime.Goexit()
-	}
-}
 
 // mostAbsent bounds the keys that a handle remembers as absent.
 const mostAbsent = 10_000

@@ -77,7 +77,7 @@ func (l *Map[K, V]) each(ctx context.Context, ks []K, call func(k K, b *bulk[K, 
 		}
 	}
 	for _, err := range failures {
-		goOn(err)
+		turn.GoOn(err)
 	}
 	return errors.Join(failures...)
 }

@@ -138,12 +138,12 @@ func (l *Map[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 		return v, there, err
 	}
 	v, there, err = l.miss(ctx, k, nil)
-	goOn(err)
+	turn.GoOn(err)
 	return v, there, err
 }
 
 // miss boards a flight, in a bulk if there is one, and another one as long as it was late. An error that is
-// to go on in the caller, see goOn, is as it is.
+// to go on in the caller, see turn.GoOn, is as it is.
 func (l *Map[K, V]) miss(ctx context.Context, k K, b *bulk[K, V]) (v V, there bool, err error) {
 	key, err := l.h.EncodeKey(ctx, k)
 	if err != nil {

@@ -21,7 +21,7 @@ func (l *Map[K, V]) Refresh(ctx context.Context, k K) (v V, there bool, err erro
 		return v, false, l.failed("refresh", l.bad)
 	}
 	v, there, err = l.renew(ctx, k, nil)
-	goOn(err)
+	turn.GoOn(err)
 	return v, there, err
 }
 
