@@ -172,7 +172,7 @@ func (c *Cache[T]) AddIfPresent(ctx context.Context, v T, opts ...AddOption) (di
 	return did, c.b.Failed("add if present to", err)
 }
 
-// AddIfShorter is AddIfPresent if the member ends earlier by it.
+// AddIfShorter does as AddIfPresent if the member ends earlier by it.
 //
 // Cost: one script call. Errors: as Add. Source: RSetCache.addIfLess.
 func (c *Cache[T]) AddIfShorter(ctx context.Context, v T, opts ...AddOption) (did bool, err error) {
@@ -180,7 +180,7 @@ func (c *Cache[T]) AddIfShorter(ctx context.Context, v T, opts ...AddOption) (di
 	return did, c.b.Failed("add if shorter to", err)
 }
 
-// AddIfLonger is AddIfPresent if the member ends later by it.
+// AddIfLonger does as AddIfPresent if the member ends later by it.
 //
 // Cost: one script call. Errors: as Add. Source: RSetCache.addIfGreater.
 func (c *Cache[T]) AddIfLonger(ctx context.Context, v T, opts ...AddOption) (did bool, err error) {
@@ -361,7 +361,7 @@ func (c *Cache[T]) RemainingAll(ctx context.Context) (left time.Duration, err er
 	return c.b.Remaining(ctx)
 }
 
-// Rename is as [Set.Rename]. Members keep their times. What expires under the new name is swept by this client, and by those
+// Rename gives the set another name, as [Set.Rename] does. Members keep their times. What expires under the new name is swept by this client, and by those
 // that use that name.
 //
 // Cost: one script call. Errors: as Delete. Source: RSetCache.rename.
@@ -369,14 +369,14 @@ func (c *Cache[T]) Rename(ctx context.Context, to string) (bool, error) {
 	return c.moved(to)(c.b.Rename(ctx, to))
 }
 
-// RenameIfAbsent is Rename if nothing has the new name, and reports whether it did.
+// RenameIfAbsent does as Rename if nothing has the new name, and reports whether it did.
 //
 // Cost: one script call. Errors: as Delete. Source: RSetCache.renamenx.
 func (c *Cache[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return c.moved(to)(c.b.RenameIfAbsent(ctx, to))
 }
 
-// Copy is as [Set.Copy]. Members keep their times, in the copy, too.
+// Copy copies the set, as [Set.Copy] does. Members keep their times, in the copy, too.
 //
 // Cost: one script call. Errors: as Delete. Source: RSetCache.copy.
 func (c *Cache[T]) Copy(ctx context.Context, to string) (bool, error) {
