@@ -12,71 +12,36 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestALostReply drops the reply to each write once. It was sent once, and says so.
-func TestALostReply(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range effects {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			s := New(enginetest.On(t, client), fresh(t, raw))
-			a5(t, raw, s.Name())
-			lost := proxy.DropReply(redistest.All(one.sends, redistest.Arg(s.Name())), 1)
-			_, err := one.do(t.Context(), s)
-			lost.Await(t)
-			require.ErrorIs(t, err, ErrOutcomeUnknown)
-			require.ErrorContains(t, err, s.Name())
-			require.Equal(t, one.left, state(t, raw, s.Name()), "it was done")
-		})
-	}
-}
+// TestALostReply drops the reply to each write once.
+func TestALostReply(t *testing.T) { faulty().LosesReplies(t) }
 
 // TestAReadIsSentAgain drops the reply to each read once.
-func TestAReadIsSentAgain(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range reads {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			s := New(enginetest.On(t, client), fresh(t, raw))
-			a5(t, raw, s.Name())
-			lost := proxy.DropReply(redistest.All(one.sends, redistest.Arg(s.Name())), 1)
-			answer, err := one.do(t.Context(), s)
-			lost.Await(t)
-			require.NoError(t, err)
-			if one.answer != nil {
-				require.Equal(t, one.answer, answer)
-			}
-			require.Equal(t, "a5 hour", state(t, raw, s.Name()), "it writes nothing")
-		})
-	}
-}
+func TestAReadIsSentAgain(t *testing.T) { faulty().ReadsAgain(t) }
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
-func TestAServerThatRefuses(t *testing.T) {
-	o := enginetest.Refused{
-		Old: a5, State: state, Before: "a5 hour", Never: []string{"set", "set range"}, Read: "set",
-		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
+func TestAServerThatRefuses(t *testing.T) { faulty().Refuses(t) }
+
+// TestAClosedClient answers each operation with ErrClosed.
+func TestAClosedClient(t *testing.T) { faulty().Closed(t) }
+
+// faulty is a set whose operations are tried under faults.
+func faulty() enginetest.Object {
+	o := enginetest.Object{
+		Old: a5, State: state, Before: "a5 hour", Needs: []string{"set", "set range"}, Read: "set",
+		Writes: map[string]enginetest.Write{}, Reads: map[string]enginetest.Read{},
 	}
 	for what, one := range effects {
-		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
+		o.Writes[what] = enginetest.Write{Do: on(one.do), Sends: one.sends, Left: one.left}
 	}
 	for what, one := range reads {
-		o.Reads[what] = on(one.do)
+		o.Reads[what] = enginetest.Read{Do: on(one.do), Sends: one.sends, Answer: one.answer}
 	}
-	o.Test(t)
+	return o
 }
 
 // on runs an operation on the set of a name.
 func on(do func(ctx context.Context, s *Set) (any, error)) enginetest.Do {
-	return func(ctx context.Context, e *locking.Engine, name string) error {
-		_, err := do(ctx, New(e, name))
-		return err
-	}
+	return func(ctx context.Context, e *locking.Engine, name string) (any, error) { return do(ctx, New(e, name)) }
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long.
@@ -115,19 +80,4 @@ func TestAKeyOfAnotherType(t *testing.T) {
 		refused("another", bits.Or(t.Context(), s.Name()))
 		require.Equal(t, "a5 hour", state(t, raw, bits.Name()))
 	})
-}
-
-// TestAClosedClient answers each operation with ErrClosed.
-func TestAClosedClient(t *testing.T) {
-	t.Parallel()
-	e := enginetest.On(t, redistest.MiniredisClient(t))
-	require.NoError(t, locking.Close(context.Background(), e))
-	for what, one := range effects {
-		_, err := one.do(t.Context(), New(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
-	for what, one := range reads {
-		_, err := one.do(t.Context(), New(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
 }

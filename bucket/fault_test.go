@@ -16,72 +16,36 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestALostReply drops the reply to each write once. It was sent once, and says so.
-func TestALostReply(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range effects {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			k := kitOn(enginetest.On(t, client), fresh(t, raw))
-			old(t, raw, k.name)
-			sent := redistest.All(one.sends, redistest.Arg(k.name))
-			lost := proxy.DropReply(sent, 1)
-			_, err := one.do(t.Context(), k)
-			lost.Await(t)
-			require.ErrorIs(t, err, ErrOutcomeUnknown)
-			require.ErrorContains(t, err, k.name)
-			require.Equal(t, one.left, state(t, raw, k.name), "it was done")
-		})
-	}
-}
+// TestALostReply drops the reply to each write once.
+func TestALostReply(t *testing.T) { faulty().LosesReplies(t) }
 
 // TestAReadIsSentAgain drops the reply to each read once.
-func TestAReadIsSentAgain(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range reads {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			k := kitOn(enginetest.On(t, client), fresh(t, raw))
-			old(t, raw, k.name)
-			lost := proxy.DropReply(redistest.All(one.sends, redistest.Arg(k.name)), 1)
-			answer, err := one.do(t.Context(), k)
-			lost.Await(t)
-			require.NoError(t, err)
-			if one.answer != nil {
-				require.Equal(t, one.answer, answer)
-			}
-			require.Equal(t, "old hour", state(t, raw, k.name), "it writes nothing")
-		})
-	}
-}
+func TestAReadIsSentAgain(t *testing.T) { faulty().ReadsAgain(t) }
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
-func TestAServerThatRefuses(t *testing.T) {
-	o := enginetest.Refused{
-		Old: old, State: state, Before: "old hour", Never: []string{"set", "update"}, Read: "update",
-		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
+func TestAServerThatRefuses(t *testing.T) { faulty().Refuses(t) }
+
+// TestAClosedClient answers each operation with ErrClosed.
+func TestAClosedClient(t *testing.T) { faulty().Closed(t) }
+
+// faulty is a bucket whose operations are tried under faults.
+func faulty() enginetest.Object {
+	o := enginetest.Object{
+		Old: old, State: state, Before: "old hour", Needs: []string{"set", "update"}, Read: "update",
+		Writes: map[string]enginetest.Write{}, Reads: map[string]enginetest.Read{},
 	}
 	for what, one := range effects {
-		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
+		o.Writes[what] = enginetest.Write{Do: on(one.do), Sends: one.sends, Left: one.left}
 	}
 	for what, one := range reads {
-		o.Reads[what] = on(one.do)
+		o.Reads[what] = enginetest.Read{Do: on(one.do), Sends: one.sends, Answer: one.answer}
 	}
-	o.Test(t)
+	return o
 }
 
-// on runs an operation on the objects of a name.
+// on runs an operation on the buckets of a name.
 func on(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
-	return func(ctx context.Context, e *locking.Engine, name string) error {
-		_, err := do(ctx, kitOn(e, name))
-		return err
-	}
+	return func(ctx context.Context, e *locking.Engine, name string) (any, error) { return do(ctx, kitOn(e, name)) }
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long, unless an operation writes over any key.
@@ -166,20 +130,4 @@ func TestAnOutageIsReportedToAll(t *testing.T) {
 	}
 	proxy.Accept()
 	redistest.Eventually(t, func() bool { _, there, err := b.Get(t.Context()); return err == nil && there }, redistest.Soon, time.Millisecond)
-}
-
-// TestAClosedClient answers each operation with ErrClosed.
-func TestAClosedClient(t *testing.T) {
-	t.Parallel()
-	raw := redistest.MiniredisClient(t)
-	e := enginetest.On(t, raw)
-	require.NoError(t, locking.Close(context.Background(), e))
-	for what, one := range effects {
-		_, err := one.do(t.Context(), kitOn(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
-	for what, one := range reads {
-		_, err := one.do(t.Context(), kitOn(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
 }

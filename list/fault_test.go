@@ -12,70 +12,37 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestALostReply drops the reply to each write once. It was sent once, and says so.
-func TestALostReply(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range effects {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			l := listOn(enginetest.On(t, client), fresh(t, raw))
-			abac(t, raw, l.Name())
-			lost := proxy.DropReply(redistest.All(one.sends, redistest.Arg(l.Name())), 1)
-			_, err := one.do(t.Context(), l)
-			lost.Await(t)
-			require.ErrorIs(t, err, ErrOutcomeUnknown)
-			require.ErrorContains(t, err, l.Name())
-			require.Equal(t, one.left, state(t, raw, l.Name()), "it was done")
-		})
-	}
-}
+// TestALostReply drops the reply to each write once.
+func TestALostReply(t *testing.T) { faulty().LosesReplies(t) }
 
 // TestAReadIsSentAgain drops the reply to each read once.
-func TestAReadIsSentAgain(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for what, one := range reads {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			client, proxy := redistest.ThroughProxy(t, server)
-			l := listOn(enginetest.On(t, client), fresh(t, raw))
-			abac(t, raw, l.Name())
-			lost := proxy.DropReply(redistest.All(one.sends, redistest.Arg(l.Name())), 1)
-			answer, err := one.do(t.Context(), l)
-			lost.Await(t)
-			require.NoError(t, err)
-			if one.answer != nil {
-				require.Equal(t, one.answer, answer)
-			}
-			require.Equal(t, "abac hour", state(t, raw, l.Name()), "it writes nothing")
-		})
-	}
-}
+func TestAReadIsSentAgain(t *testing.T) { faulty().ReadsAgain(t) }
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
-func TestAServerThatRefuses(t *testing.T) {
-	o := enginetest.Refused{
-		Old: abac, State: state, Before: "abac hour", Never: []string{"set", "append"}, Read: "set",
-		Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
+func TestAServerThatRefuses(t *testing.T) { faulty().Refuses(t) }
+
+// TestAClosedClient answers each operation with ErrClosed.
+func TestAClosedClient(t *testing.T) { faulty().Closed(t) }
+
+// faulty is a list whose operations are tried under faults.
+func faulty() enginetest.Object {
+	o := enginetest.Object{
+		Old: abac, State: state, Before: "abac hour", Needs: []string{"set", "append"}, Read: "set",
+		Writes: map[string]enginetest.Write{}, Reads: map[string]enginetest.Read{},
 	}
 	for what, one := range effects {
-		o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: one.left}
+		o.Writes[what] = enginetest.Write{Do: on(one.do), Sends: one.sends, Left: one.left}
 	}
 	for what, one := range reads {
-		o.Reads[what] = on(one.do)
+		o.Reads[what] = enginetest.Read{Do: on(one.do), Sends: one.sends, Answer: one.answer}
 	}
-	o.Test(t)
+	return o
 }
 
 // on runs an operation on the list of a name.
 func on(do func(ctx context.Context, l *List[string]) (any, error)) enginetest.Do {
-	return func(ctx context.Context, e *locking.Engine, name string) error {
-		_, err := do(ctx, listOn(e, name))
-		return err
+	return func(ctx context.Context, e *locking.Engine, name string) (any, error) {
+		return do(ctx, listOn(e, name))
 	}
 }
 
@@ -110,19 +77,4 @@ func TestAKeyOfAnotherType(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestAClosedClient answers each operation with ErrClosed.
-func TestAClosedClient(t *testing.T) {
-	t.Parallel()
-	e := enginetest.On(t, redistest.MiniredisClient(t))
-	require.NoError(t, locking.Close(context.Background(), e))
-	for what, one := range effects {
-		_, err := one.do(t.Context(), listOn(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
-	for what, one := range reads {
-		_, err := one.do(t.Context(), listOn(e, "b"))
-		require.ErrorIs(t, err, ErrClosed, what)
-	}
 }

@@ -14,86 +14,47 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// about matches a request of an operation on a key. Of a transaction the last one names none.
-func about(m redistest.Match, name string) redistest.Match {
-	return func(cmd []string) bool { return m(cmd) && (cmd[0] == "EXEC" || redistest.Arg(name)(cmd)) }
-}
-
-// TestALostReply drops the reply to each write once. It was sent once, and says so.
-func TestALostReply(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for kind, of := range kinds {
-		for what, one := range of.effects {
-			t.Run(kind+" "+what, func(t *testing.T) {
-				t.Parallel()
-				client, proxy := redistest.ThroughProxy(t, server)
-				k := kitOn(enginetest.On(t, client), fresh(t, raw))
-				of.old(t, raw, k.name)
-				lost := proxy.DropReply(about(one.sends, k.name), 1)
-				_, err := one.do(t.Context(), k)
-				lost.Await(t)
-				require.ErrorIs(t, err, ErrOutcomeUnknown)
-				require.ErrorContains(t, err, k.name)
-				requireState(t, one.left, of.state(t, raw, k.name), "it was done")
-			})
-		}
-	}
-}
+// TestALostReply drops the reply to each write once.
+func TestALostReply(t *testing.T) { eachFaulty(t, enginetest.Object.LosesReplies) }
 
 // TestAReadIsSentAgain drops the reply to each read once.
-func TestAReadIsSentAgain(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	for kind, of := range kinds {
-		for what, one := range of.looks {
-			t.Run(kind+" "+what, func(t *testing.T) {
-				t.Parallel()
-				client, proxy := redistest.ThroughProxy(t, server)
-				k := kitOn(enginetest.On(t, client), fresh(t, raw))
-				of.old(t, raw, k.name)
-				lost := proxy.DropReply(about(one.sends, k.name), 1)
-				answer, err := one.do(t.Context(), k)
-				lost.Await(t)
-				require.NoError(t, err)
-				require.Equal(t, one.answer, answer)
-				require.Equal(t, of.first, of.state(t, raw, k.name), "it writes nothing")
-			})
-		}
+func TestAReadIsSentAgain(t *testing.T) { eachFaulty(t, enginetest.Object.ReadsAgain) }
+
+// TestAServerThatRefuses has each write refused. Then it has changed nothing.
+func TestAServerThatRefuses(t *testing.T) { eachFaulty(t, enginetest.Object.Refuses) }
+
+// TestAClosedClient answers each operation with ErrClosed.
+func TestAClosedClient(t *testing.T) {
+	eachFaulty(t, enginetest.Object.Closed)
+	e := enginetest.On(t, redistest.MiniredisClient(t))
+	require.NoError(t, locking.Close(context.Background(), e))
+	for _, err := range NewCache[string](e, "b").Expired(t.Context()) {
+		require.ErrorIs(t, err, ErrClosed)
 	}
 }
 
-// TestAServerThatRefuses has each write refused. Then it has changed nothing.
-func TestAServerThatRefuses(t *testing.T) {
+// eachFaulty tries the operations of a set, and of one with times to live, under faults.
+func eachFaulty(t *testing.T, try func(enginetest.Object, *testing.T)) {
 	t.Parallel()
 	for kind, of := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			o := enginetest.Refused{
-				Old: of.old, State: of.state, Before: of.first, Writes: map[string]enginetest.Effect{}, Reads: map[string]enginetest.Do{},
-				Never: map[string][]string{"set": {"add", "add all", "unite"}, "cache": {"add", "add if absent"}}[kind], Read: "add if absent what is there",
-			}
-			if kind == "set" {
-				o.Read = "expire"
-			}
-			for what, one := range of.effects {
-				o.Writes[what] = enginetest.Effect{Do: on(one.do), Left: strings.TrimPrefix(one.left, "one")}
-			}
-			for what, one := range of.looks {
-				o.Reads[what] = on(one.do)
-			}
-			o.Test(t)
-		})
+		o := enginetest.Object{
+			Old: of.old, State: of.state, Before: of.first, Writes: map[string]enginetest.Write{}, Reads: map[string]enginetest.Read{},
+			Needs: map[string][]string{"set": {"add", "add all", "unite"}, "cache": {"add", "add if absent"}}[kind],
+			Read:  map[string]string{"set": "expire", "cache": "add if absent what is there"}[kind],
+		}
+		for what, one := range of.effects {
+			o.Writes[what] = enginetest.Write{Do: on(one.do), Sends: one.sends, Left: strings.TrimPrefix(one.left, "one")}
+		}
+		for what, one := range of.looks {
+			o.Reads[what] = enginetest.Read{Do: on(one.do), Sends: one.sends, Answer: one.answer}
+		}
+		t.Run(kind, func(t *testing.T) { try(o, t) })
 	}
 }
 
 // on runs an operation on the sets of a name.
 func on(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
-	return func(ctx context.Context, e *locking.Engine, name string) error {
-		_, err := do(ctx, kitOn(e, name))
-		return err
-	}
+	return func(ctx context.Context, e *locking.Engine, name string) (any, error) { return do(ctx, kitOn(e, name)) }
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long.
@@ -170,26 +131,6 @@ func TestAnOutageIsReportedToAll(t *testing.T) {
 	}
 	proxy.Accept()
 	redistest.Eventually(t, func() bool { has, err := k.s.Has(t.Context(), "a"); return err == nil && has }, redistest.Soon, time.Millisecond)
-}
-
-// TestAClosedClient answers each operation with ErrClosed.
-func TestAClosedClient(t *testing.T) {
-	t.Parallel()
-	e := enginetest.On(t, redistest.MiniredisClient(t))
-	require.NoError(t, locking.Close(context.Background(), e))
-	for kind, of := range kinds {
-		for what, one := range of.effects {
-			_, err := one.do(t.Context(), kitOn(e, "b"))
-			require.ErrorIs(t, err, ErrClosed, kind+what)
-		}
-		for what, one := range of.looks {
-			_, err := one.do(t.Context(), kitOn(e, "b"))
-			require.ErrorIs(t, err, ErrClosed, kind+what)
-		}
-	}
-	for _, err := range NewCache[string](e, "b").Expired(t.Context()) {
-		require.ErrorIs(t, err, ErrClosed)
-	}
 }
 
 // TestAUserWithoutTransactions has the commands of an Add run one by one, and is told that the outcome is unknown.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -329,10 +330,5 @@ func requireState(t testing.TB, want, got, what string) {
 	require.Equal(t, want, got, what)
 }
 
-// fresh returns a name whose keys are deleted when the test ends.
-func fresh(t testing.TB, raw rueidis.Client) string {
-	t.Helper()
-	name := redistest.Named(t, raw)
-	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key("to:{"+name+"}").Build()) })
-	return name
-}
+// fresh returns a name that is deleted when the test ends.
+func fresh(t testing.TB, raw rueidis.Client) string { t.Helper(); return enginetest.Fresh(t, raw) }

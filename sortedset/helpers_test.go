@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -439,12 +440,7 @@ func ends(t testing.TB, raw rueidis.Client, key string) string {
 	}
 }
 
-// fresh returns a name whose keys are deleted when the test ends.
-func fresh(t testing.TB, raw rueidis.Client) string {
-	t.Helper()
-	name := redistest.Named(t, raw)
-	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key("to:{"+name+"}").Build()) })
-	return name
-}
+// fresh returns a name that is deleted when the test ends.
+func fresh(t testing.TB, raw rueidis.Client) string { t.Helper(); return enginetest.Fresh(t, raw) }
 
 func miniredis(t *testing.T) bool { t.Helper(); return strings.Contains(t.Name(), "miniredis") }

@@ -14,32 +14,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// Refused is an object whose server refuses for a while.
-type Refused struct {
-	Old    func(t testing.TB, raw rueidis.Client, name string)        // makes it
-	State  func(t testing.TB, raw rueidis.Client, name string) string // says what it has
-	Before string                                                     // its state, as Old has made it
-	Writes map[string]Effect                                          // by the operation that their errors name
-	Reads  map[string]Do
-	Never  []string // writes that each refusal is about
-	Read   string   // the write whose object is read
-}
-
-// Do is an operation on the object of a name.
-type Do func(ctx context.Context, e *locking.Engine, name string) error
-
-// Effect is a write.
-type Effect struct {
-	Do   Do
-	Left string // the state that it leaves, "" for one by chance
-}
-
 // noWrites refuses what writes to a user.
 const noWrites = "NOPERM"
 
-// Test has each write refused, for each passing reason: then it has changed nothing, and says why. Reads go on, and so do
+// Refuses has each write refused, for each passing reason: then it has changed nothing, and says why. Reads go on, and so do
 // writes when the server refuses no more.
-func (o Refused) Test(t *testing.T) {
+func (o Object) Refuses(t *testing.T) {
 	t.Parallel()
 	refusals := map[string]func(s *redistest.Server, raw rueidis.Client) (accept func()){noWrites: denyWrites}
 	for _, kind := range []redistest.Refusal{redistest.OutOfMemory, redistest.NoReplicas, redistest.ReadOnly, redistest.NotSaved} {
@@ -61,7 +41,7 @@ func denyWrites(_ *redistest.Server, raw rueidis.Client) (accept func()) {
 	return func() { set("+@write") }
 }
 
-func (o Refused) refused(t *testing.T, name string, refuse func(s *redistest.Server, raw rueidis.Client) func()) {
+func (o Object) refused(t *testing.T, name string, refuse func(s *redistest.Server, raw rueidis.Client) func()) {
 	server := redistest.StartUnsaving(t)
 	raw := server.Client(t)
 	redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
@@ -76,7 +56,7 @@ func (o Refused) refused(t *testing.T, name string, refuse func(s *redistest.Ser
 			if want := o.Writes[what].Left; want != "" {
 				require.Contains(t, []string{want, o.Before}, left, what)
 			}
-			require.NotContains(t, o.Never, what)
+			require.NotContains(t, o.Needs, what)
 			continue
 		}
 		require.Regexp(t, name+"|can't run this command", err.Error(), what) // which is how 7.0 says it of scripts
@@ -85,20 +65,25 @@ func (o Refused) refused(t *testing.T, name string, refuse func(s *redistest.Ser
 		require.Equal(t, o.Before, left, what)
 	}
 	for what, read := range o.Reads {
-		require.NoError(t, read(t.Context(), e, o.Read), what)
+		_, err := read.Do(t.Context(), e, o.Read)
+		require.NoError(t, err, what)
 	}
 	accept()
-	redistest.Eventually(t, func() bool { return o.Writes[o.Never[0]].Do(t.Context(), e, o.Never[0]) == nil }, redistest.Soon, time.Millisecond)
+	again := o.Needs[0]
+	redistest.Eventually(t, func() bool {
+		_, err := o.Writes[again].Do(t.Context(), e, again)
+		return err == nil
+	}, redistest.Soon, time.Millisecond)
 }
 
 // writeAll has all writes at once, as each is sent again for a while.
-func (o Refused) writeAll(t *testing.T, e *locking.Engine) map[string]error {
+func (o Object) writeAll(t *testing.T, e *locking.Engine) map[string]error {
 	said := map[string]error{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for what, one := range o.Writes {
 		all.Go(func() {
-			err := one.Do(t.Context(), e, what)
+			_, err := one.Do(t.Context(), e, what)
 			mu.Lock()
 			defer mu.Unlock()
 			said[what] = err
