@@ -100,8 +100,3 @@ func TestAnOutageIsReportedToAll(t *testing.T) {
 	proxy.Accept()
 	redistest.Eventually(t, func() bool { _, there, err := s.Score(t.Context(), "a"); return err == nil && there }, redistest.Soon, time.Millisecond)
 }
-
-func added(k kit) error {
-	_, err := k.s.Add(context.Background(), 1, "a")
-	return err
-}
