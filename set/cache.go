@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/sweep"
 )
 
 // Cache is a handle on a set whose members may have a time to live each, which Redisson's RSetCache shares. Members are equal if
@@ -87,7 +88,7 @@ func (c *Cache[T]) add(ctx context.Context, vs []T, opts []AddOption) (int64, er
 		t := scripts.NewTransaction("set cache add",
 			scripts.Step{Command: zmscore, Call: scripts.Call{Keys: c.b.Keys, Args: some}, Reads: true},
 			scripts.Step{Command: zadd, Call: scripts.Call{Keys: c.b.Keys, Args: pairs}})
-		return ending(ctx, c.b, ms, func(ctx context.Context) (int64, error) {
+		return sweep.Expecting(ctx, c.b.Engine, ms, c.b.h.expecting(c.b.Key), func(ctx context.Context) (int64, error) {
 			got, err := c.b.Engine.TransactBriefly(ctx, t)
 			if err != nil {
 				return 0, err
@@ -124,24 +125,6 @@ func dead(ends []end, now int64) (n int64) {
 	return n
 }
 
-// ending makes a write of what ends at a time, ms, unless that is 0, and has it swept then if it may have been done.
-func ending[A any](ctx context.Context, b *base, ms int64, call func(context.Context) (A, error)) (answer A, err error) {
-	expect := func(err error) {
-		if ms > 0 && (err == nil || errors.Is(err, ErrOutcomeUnknown)) {
-			b.h.expect(b.Key, ms)
-		}
-	}
-	answer, err = send.Sent(b.Engine.Sender, ctx, func(ctx context.Context) (A, error) {
-		answer, err := call(ctx)
-		expect(err)
-		return answer, err
-	})
-	if err != nil { // it may be done later than the call has returned
-		expect(err)
-	}
-	return answer, err
-}
-
 // addIf sends a script that adds members if something holds.
 func (c *Cache[T]) addIf(ctx context.Context, by *scripts.Script, vs []T, opts []AddOption, when ...string) (bool, error) {
 	texts, l, err := c.sendable(ctx, vs, opts)
@@ -151,7 +134,7 @@ func (c *Cache[T]) addIf(ctx context.Context, by *scripts.Script, vs []T, opts [
 	now := c.b.Engine.Wall()
 	at, ms := l.at(now)
 	args := append(append([]string{decimal(now), at}, when...), texts...)
-	return ending(ctx, c.b, ms, func(ctx context.Context) (bool, error) {
+	return sweep.Expecting(ctx, c.b.Engine, ms, c.b.h.expecting(c.b.Key), func(ctx context.Context) (bool, error) {
 		return send.Yes(c.b.Engine.RunBriefly(ctx, by, c.b.Keys, args))
 	})
 }

@@ -45,6 +45,9 @@ func (h *hub) target(key string) func(known sweep.Target) sweep.Target {
 // expect has a set visited at that time, ms, see [sweep.Sweeper.Expect].
 func (h *hub) expect(key string, at int64) { h.sweeps.Expect(sweepKey(key), at, h.target(key)) }
 
+// expecting returns expect of a key.
+func (h *hub) expecting(key string) func(at int64) { return func(at int64) { h.expect(key, at) } }
+
 // Visit drops some of what has expired.
 func (s swept) Visit() (v sweep.Visit) {
 	began := time.Now()
@@ -54,25 +57,7 @@ func (s swept) Visit() (v sweep.Visit) {
 		v.Err = err
 		return v
 	}
-	gone, err := parts[0].AsInt64()
-	var more int64
-	if err == nil {
-		more, err = parts[1].AsInt64()
-	}
-	switch {
-	case err != nil:
-		v.Err = err
-	case gone == -2:
-		v.Wait, v.Err = s.h.latch.Early(more)
-	case gone < 0:
-		v.Busy, v.Wait = true, sweep.Denied(more)
-	default:
-		v.Expired, v.More = gone, more == 1
-		var next string
-		if next, v.Err = parts[2].ToString(); v.Err == nil {
-			v.Next, v.Err = sweep.Due(next)
-		}
-	}
+	s.h.latch.Answered(&v, parts)
 	return v
 }
 

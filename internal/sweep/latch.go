@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,7 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 const (
@@ -62,4 +67,46 @@ func (l *Latch) Early(ms int64) (wait time.Duration, why error) {
 // Denied returns when to come again, as another process has the latch for so many ms.
 func Denied(ms int64) time.Duration {
 	return time.Duration(max(ms, 0))*time.Millisecond + rand.N(Lateness)
+}
+
+// Answered fills in a visit by the answer of a script with latch.lua: how many have gone, 1 if there are more, and when the next is
+// due; -1 and for how long another process has the latch; or -2 and how far the clock is ahead.
+func (l *Latch) Answered(v *Visit, parts []rueidis.RedisMessage) {
+	gone, err := parts[0].AsInt64()
+	var more int64
+	if err == nil {
+		more, err = parts[1].AsInt64()
+	}
+	switch {
+	case err != nil:
+		v.Err = err
+	case gone == -2:
+		v.Wait, v.Err = l.Early(more)
+	case gone < 0:
+		v.Busy, v.Wait = true, Denied(more)
+	default:
+		v.Expired, v.More = gone, more == 1
+		var next string
+		if next, v.Err = parts[2].ToString(); v.Err == nil {
+			v.Next, v.Err = Due(next)
+		}
+	}
+}
+
+// Expecting makes a write of what ends at a time, ms, unless that is 0, and tells expect of that time if it may have been done.
+func Expecting[A any](ctx context.Context, e *locking.Engine, at int64, expect func(at int64), call func(context.Context) (A, error)) (answer A, err error) {
+	tell := func(err error) {
+		if at > 0 && (err == nil || errors.Is(err, core.ErrOutcomeUnknown)) {
+			expect(at)
+		}
+	}
+	answer, err = send.Sent(e.Sender, ctx, func(ctx context.Context) (A, error) {
+		answer, err := call(ctx)
+		tell(err)
+		return answer, err
+	})
+	if err != nil { // it may be done later than the call has returned
+		tell(err)
+	}
+	return answer, err
 }

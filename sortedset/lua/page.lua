@@ -2,6 +2,7 @@
 --
 -- Include: entries.lua
 -- Include: bounds.lua
+-- Include: place.lua
 -- KEYS[1]  set
 -- ARGV[1]  1: by falling scores, 0: by rising ones
 -- ARGV[2]  the lowest score, as ZCOUNT takes it, or the first text, as ZLEXCOUNT takes it
@@ -15,42 +16,6 @@
 -- Returns  array  {members, each followed by its score; how many come after them}
 -- Replay   reads: it changes nothing
 local key, back = KEYS[1], ARGV[1] == '1'
-
--- less compares bytes, as the server does. Lua's own comparison depends on the locale.
-local function less(a, b)
-	local alike, differs = 0, math.min(#a, #b)
-	if a:sub(1, differs) == b:sub(1, differs) then
-		return #a < #b
-	end
-	while differs - alike > 1 do
-		local middle = math.floor((alike + differs) / 2)
-		if a:sub(alike + 1, middle) == b:sub(alike + 1, middle) then
-			alike = middle
-		else
-			differs = middle
-		end
-	end
-	return a:byte(differs) < b:byte(differs)
-end
-
--- past returns how many members come up to a place in the order, where a member is or was.
-local function past(score, member)
-	if redis.call('zscore', key, member) == score then
-		return redis.call(back and 'zrevrank' or 'zrank', key, member) + 1
-	end
-	local low = back and redis.call('zcount', key, '(' .. score, '+inf') or redis.call('zcount', key, '-inf', '(' .. score)
-	local high = low + redis.call('zcount', key, score, score)
-	while low < high do
-		local middle = math.floor((low + high) / 2)
-		local at = redis.call(back and 'zrevrange' or 'zrange', key, middle, middle)[1]
-		if at == member or (back and less(member, at)) or (not back and less(at, member)) then
-			low = middle + 1
-		else
-			high = middle
-		end
-	end
-	return low
-end
 
 local card = redis.call('zcard', key)
 local from, to = 0, card -- without to itself
@@ -69,7 +34,7 @@ if ARGV[6] == 'rank' then
 	end
 	to = math.min(to, card)
 elseif ARGV[6] == 'after' then
-	from = math.max(from, past(ARGV[7], ARGV[8]))
+	from = math.max(from, past(key, back, ARGV[7], ARGV[8]))
 end
 local found, n = entries(key, back, from, math.min(tonumber(ARGV[4]), math.max(to - from, 0)), tonumber(ARGV[5]))
 return {found, math.max(to - from - n, 0)}

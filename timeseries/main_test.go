@@ -1,0 +1,9 @@
+package timeseries
+
+import (
+	"testing"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,25 @@
+package timeseries
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
+)
+
+// TestWhatIsUsedOnceLeavesNothing is not parallel: it looks at the heap.
+func TestWhatIsUsedOnceLeavesNothing(t *testing.T) {
+	enginetest.LeavesNothing(t, func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
+		s := New[int](e, name)
+		ever := s.Add(ctx, at(1), 1)
+		ends := s.Add(ctx, at(2), 2, WithTTL(time.Millisecond))
+		_, popped := s.PopFirst(ctx, 1)
+		_, _, got := s.Get(ctx, at(2))
+		return errors.Join(ever, ends, popped, got)
+	}, func(e *locking.Engine) int { return hubOf(e).sweeps.Len() })
+}

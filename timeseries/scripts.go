@@ -1,0 +1,25 @@
+package timeseries
+
+import (
+	"embed"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	addScript   = scripts.Must(lua, "lua/add.lua")
+	pageScript  = scripts.Must(lua, "lua/page.lua")
+	takeScript  = scripts.Must(lua, "lua/take.lua")
+	countScript = scripts.Must(lua, "lua/count.lua")
+	sweepScript = scripts.Must(lua, "lua/sweep.lua")
+)
+
+// Reads, whose outcome is never unknown. The answer of one may be long.
+var (
+	readPage  = send.Sized(pageScript, send.Sizing{})
+	readCount = send.OnlyReads(countScript)
+)
