@@ -41,6 +41,7 @@ import org.redisson.api.RSet;
 import org.redisson.api.RSetCache;
 import org.redisson.api.RShardedTopic;
 import org.redisson.api.RStream;
+import org.redisson.api.RTimeSeries;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.Codec;
@@ -138,6 +139,7 @@ final class Peer {
             case "lexsortedset" -> ScoredSets.texts(r, object(r, RLexSortedSet.class, redisson::getLexSortedSet));
             case "geo" -> Geos.run(r, geo(r));
             case "keys" -> Keyspace.run(r, redisson.getKeys());
+            case "timeseries" -> TimeSeries.run(r, timeSeries(r));
             case "stream" -> Streams.run(r, stream(r));
             case "bench" -> Benchmarks.run(r, redisson);
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
@@ -233,6 +235,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RGeo<Object> geo(Request r) {
         return object(r, RGeo.class, name -> redisson.getGeo(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RTimeSeries<Object, Object> timeSeries(Request r) {
+        return object(r, RTimeSeries.class, name -> redisson.getTimeSeries(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
