@@ -41,6 +41,7 @@ import (
 	"github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
+	"github.com/rueidisson/rueidisson/timeseries"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -579,6 +580,27 @@ var checkedKinds = map[string]checked{
 			u.do(last(s.UnionInto(u.ctx, name, nil)), last(s.InterInto(u.ctx, name, nil)), last(s.DiffInto(u.ctx, name, nil)))
 			u.do(last(s.RangeInto(u.ctx, name, 0, -1)), last(s.PopMin(u.ctx, 1)), last(s.PopMax(u.ctx, 1)), last(s.PopMin(u.ctx, 2)))
 			u.do(last(s.RemoveByRank(u.ctx, 0, 1)), last(s.Remove(u.ctx, 1)), last(s.Delete(u.ctx)))
+		},
+		wrong: []string{"RPUSH", "1"},
+	},
+	"time series": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return timeseries.New[int](c, name) },
+		use: func(u *user, c *rueidisson.Client, name string) {
+			s := timeseries.New[int](c, name)
+			now := time.Now()
+			u.do(s.Add(u.ctx, now, 1), s.Add(u.ctx, now, 2, timeseries.WithTTL(time.Hour)), last(s.First(u.ctx, 1)), last(s.Last(u.ctx, 2)), last(s.Len(u.ctx)))
+			for _, err := range s.All(u.ctx, timeseries.WithDescending()) {
+				u.do(err)
+			}
+			u.do(s.Add(u.ctx, now, 3, timeseries.WithTTL(time.Millisecond)))
+			for u.ctx.Err() == nil { // until it is swept
+				if n, err := s.SizeInMemory(u.ctx); err != nil || n == 0 {
+					u.do(err)
+					break
+				}
+				u.do(last(s.PopFirst(u.ctx, 9)))
+			}
+			u.do(last(s.PopLast(u.ctx, 1)), last(s.Remove(u.ctx, now)), last(s.RemoveRange(u.ctx, now, now)), last(s.Delete(u.ctx)))
 		},
 		wrong: []string{"RPUSH", "1"},
 	},

@@ -58,6 +58,7 @@
 //   - [sortedset.New]: members in the order of their scores
 //   - [sortedset.NewLex]: texts in their order
 //   - [sortedset.NewGeo]: places on the earth, and what is near them
+//   - [timeseries.New]: values by time
 //   - [list.New]: elements by index
 //   - [bitset.New]: bits, and numbers of some bits each
 //   - [keyspace.New]: all keys: list, count and delete by pattern
@@ -136,6 +137,7 @@
 // [sortedset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#New
 // [sortedset.NewLex]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewLex
 // [sortedset.NewGeo]: https://pkg.go.dev/github.com/rueidisson/rueidisson/sortedset#NewGeo
+// [timeseries.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/timeseries#New
 // [list.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/list#New
 // [bitset.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bitset#New
 // [keyspace.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/keyspace#New

@@ -57,6 +57,7 @@ var tested = map[string][]string{
 	"sortedset.NewLex":           {"texts"},
 	"sortedset.NewGeo":           {"places"},
 	"keyspace.New":               {"keys"},
+	"timeseries.New":             {"time-series"},
 	"queue.New":                  {"queue", "take"},
 	"queue.NewBounded":           {"bounded"},
 	"queue.NewDelayed":           {"delayed"},

@@ -204,6 +204,7 @@ var objects = []object{
 	datum("texts", addOrPopText, poppedOnce).judgedAgain(),
 	datum("places", putOrRemove, placedOnce).judgedAgain(),
 	datum("keys", useKeys, checkKeys).keptAs(classKeys),
+	datum("time-series", addOrPopTimed, poppedTimed).keptAs(seriesKeys),
 	datum("bitset", useBitset, checkBitset),
 	datum("list", useList, checkList),
 	datum("queue", offerOrPoll, polled).judgedAgain(),

@@ -40,6 +40,7 @@ import (
 	"github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/sortedset"
 	"github.com/rueidisson/rueidisson/stream"
+	"github.com/rueidisson/rueidisson/timeseries"
 	"github.com/rueidisson/rueidisson/topic"
 )
 
@@ -82,6 +83,10 @@ var named = map[string]map[string]error{
 	"sortedset": {
 		"invalid_argument": sortedset.ErrInvalidArgument, "outcome_unknown": sortedset.ErrOutcomeUnknown, "slot_moving": sortedset.ErrSlotMoving,
 		"not_found": sortedset.ErrNotFound, "decode": sortedset.ErrDecode, "closed": sortedset.ErrClosed,
+	},
+	"timeseries": {
+		"invalid_argument": timeseries.ErrInvalidArgument, "outcome_unknown": timeseries.ErrOutcomeUnknown, "slot_moving": timeseries.ErrSlotMoving,
+		"decode": timeseries.ErrDecode, "closed": timeseries.ErrClosed,
 	},
 	"codec":    {"invalid_argument": codec.ErrInvalidArgument, "decode": codec.ErrDecode},
 	"election": {"disconnected": election.ErrDisconnected, "reconnected": election.ErrReconnected},

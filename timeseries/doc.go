@@ -12,7 +12,7 @@
 // # Which one
 //
 // A [Series] is for what was measured or happened at a time, and is read by it: the last hour, the last ten, all of a day. Values that are
-// different, and each of which has one place in the order, are members of a sorted set (package sortedset): there a value that is added
+// different, each with one place in the order, are members of a sorted set (package sortedset): there a value that is added
 // again moves. Messages that consumers take, each one once, with confirmation, belong to a stream (package stream) or to a queue. Numbers
 // that are added up by minutes or days are counters.
 //

@@ -55,7 +55,7 @@ const (
 	mostLooked = 1000
 )
 
-// Add adds a value at a time, of which whole milliseconds count. Several values may have one time, also equal ones.
+// Add adds a value at a time, in whole milliseconds. Several values may have one time, also equal ones.
 //
 // Cost: one script call. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends before the answer;
 // ctx's error and cause; [ErrSlotMoving]; [ErrClosed]; Redis' and the network's. Source: RTimeSeries.add.
@@ -104,7 +104,7 @@ func (s *Series[T]) add(ctx context.Context, all []Entry[T], opts []AddOption) (
 	return added, err
 }
 
-// add sends entries, each behind its time.
+// add sends entries, each after its time.
 func (b *base) add(ctx context.Context, ttl time.Duration, words []string) (int64, error) {
 	ends, ever, swept := b.Engine.Wall()+core.Millis(core.LongestLease), "1", int64(0)
 	if ttl > 0 {
@@ -145,7 +145,7 @@ func (s *Series[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entr
 	return s.ranged(ctx, "walk", bounds(Earliest, Latest), opts)
 }
 
-// Range walks the entries from one time through another, both of which are part of it, as [Series.All] does. See [Earliest] and
+// Range walks the entries from one time through another, both included, as [Series.All] does. See [Earliest] and
 // [Latest] for ranges without a bound.
 //
 // Cost and errors: as All. Source: RTimeSeries.range, rangeReversed, entryRange, entryRangeReversed.
@@ -367,7 +367,7 @@ func (s *Series[T]) Remove(ctx context.Context, t time.Time) (was bool, err erro
 	return n > 0, s.b.Failed("remove from", err)
 }
 
-// RemoveRange removes the entries from one time through another, both of which are part of it, and returns how many there were. 500 of
+// RemoveRange removes the entries from one time through another, both included, and returns how many there were. 500 of
 // them, fewer if they are large, are removed in one step; those that are added meanwhile may stay or be removed. Expired entries stay
 // for the sweeper. After an error some may have been removed, and are counted.
 //

@@ -447,6 +447,8 @@ func TestTheLayersForbid(t *testing.T) {
 		{"set", "internal/sweep", true},
 		{"set", "internal/feed", true},
 		{"set", "rmap", false},
+		{"timeseries", "internal/sweep", true},
+		{"timeseries", "sortedset", false},
 		{"bitset", "internal/whole", true},
 		{"bitset", "bucket", false},
 		{"list", "internal/paging", true},

@@ -195,7 +195,7 @@ func TestThePackageCommentListsAllObjects(t *testing.T) {
 				continue
 			}
 			first := types.TypeString(f.Signature().Params().At(0).Type(), func(p *types.Package) string { return p.Name() })
-			data := slices.Contains([]string{"rmap", "multimap", "bucket", "counter", "bloom", "set", "sortedset", "bitset", "list", "keyspace", "queue", "queue/reliable", "stream", "topic"}, p.path())
+			data := slices.Contains([]string{"rmap", "multimap", "bucket", "counter", "bloom", "set", "sortedset", "timeseries", "bitset", "list", "keyspace", "queue", "queue/reliable", "stream", "topic"}, p.path())
 			if p.path() == "redlock" && name == "New" || data && (strings.HasSuffix(first, ".Client") || strings.HasPrefix(first, "rmap.Mapping[")) {
 				made = append(made, pkg.Name()+"."+name)
 			}

@@ -1,4 +1,6 @@
 -- entries.lua: how much of a sorted set an answer has room for.
+--
+-- Runs     zrange zrevrange
 
 -- entries returns members from a rank on, each followed by its score, and how many there are: at most most of them, and one at
 -- least where there is one, with about limit bytes. If back, the order is that of falling scores. It reads one first, and

@@ -5,6 +5,7 @@
 --
 -- Include: bounds.lua
 -- Include: place.lua
+-- Runs     zrange zrevrange
 
 -- lives reports whether an entry lives at a time. One without an end was not written by Redisson.
 local function lives(ends, now)

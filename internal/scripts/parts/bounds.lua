@@ -1,4 +1,6 @@
 -- bounds.lua: which ranks members of a sorted set have.
+--
+-- Runs     zcount
 
 -- bounds returns the ranks from one through another bound, the last one plus one. They are scores, as ZCOUNT takes them, or
 -- texts, as ZLEXCOUNT takes them: the lowest one begins with [ then.

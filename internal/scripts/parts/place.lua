@@ -1,4 +1,6 @@
 -- place.lua: where a walk through a sorted set goes on.
+--
+-- Runs     zrange zrevrange zrank zrevrank
 
 -- less compares bytes, as the server does. Lua's own comparison depends on the locale.
 local function less(a, b)
