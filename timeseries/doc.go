@@ -50,8 +50,8 @@
 //
 // The end of an entry is counted by the clock of the client that adds it, and compared with the clock of the client that asks,
 // as in Redisson. So keep clocks in step (NTP). The server deletes nothing automatically: clients that have added entries with an end
-// sweep them, 500 at a time, one Go process of the fleet at a time. Java sweeps whenever a process of it uses the series. A process whose clock is
-// 5 s off the server's sweeps nothing, and logs that. If all of them have ended, expired entries take memory until one comes.
+// sweep them, 500 at a time, one Go process of the fleet at a time. Java sweeps whenever a process of it uses the series. A process whose clock is more
+// than 5 s ahead of the server's sweeps nothing, and logs that. If all of them have ended, expired entries take memory until one comes.
 //
 // An entry without a time to live ends in 100 years, as in Redisson.
 //

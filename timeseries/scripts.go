@@ -18,8 +18,5 @@ var (
 	sweepScript = scripts.Must(lua, "lua/sweep.lua")
 )
 
-// Reads, whose outcome is never unknown. The answer of one may be long.
-var (
-	readPage  = send.Sized(pageScript, send.Sizing{})
-	readCount = send.OnlyReads(countScript)
-)
+// readPage reads what may be long, and nothing tells how long.
+var readPage = send.Sized(pageScript, send.Sizing{})

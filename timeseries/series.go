@@ -126,7 +126,7 @@ func (s *Series[T]) Get(ctx context.Context, t time.Time) (e Entry[T], there boo
 	if _, err = scoreOf(t); err != nil {
 		return e, false, s.b.Failed("read", err)
 	}
-	for e, err = range s.ranged(ctx, "read", bounds(t, t), []RangeOption{WithLimit(1)}) {
+	for e, err = range s.ranged(ctx, "read", asIs, bounds(t, t), []RangeOption{WithLimit(1)}) {
 		return e, err == nil, err
 	}
 	return e, false, nil
@@ -136,13 +136,13 @@ func (s *Series[T]) Get(ctx context.Context, t time.Time) (e Entry[T], there boo
 //
 // What one call to the server brings is of one moment. The next call goes on after the last entry of the one before, where that is or
 // was. So an entry that is there throughout comes once, whatever others do, also if the series moves to another server. One that is
-// added, removed or expires meanwhile may come or not. An entry that does not decode is [ErrDecode], and the walk continues; another
-// error ends it. The walk holds nothing on the server, so it may be left at any time.
+// added, removed or expires meanwhile may come or not. An entry that does not decode is [ErrDecode], which wraps rueidisson.ErrNotice too, and the walk
+// continues; another error ends it. The walk holds nothing on the server, so it may be left at any time.
 //
 // Cost: one script call for each 1,000 entries, expired ones too, or for as many as have about 1 MB. Errors: as [Series.Get]. Source:
 // RTimeSeries.iterator, stream.
 func (s *Series[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entry[T], error] {
-	return s.ranged(ctx, "walk", bounds(Earliest, Latest), opts)
+	return s.ranged(ctx, "walk", core.Notice, bounds(Earliest, Latest), opts)
 }
 
 // Range walks the entries from one time through another, both included, as [Series.All] does. See [Earliest] and
@@ -150,7 +150,7 @@ func (s *Series[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entr
 //
 // Cost and errors: as All. Source: RTimeSeries.range, rangeReversed, entryRange, entryRangeReversed.
 func (s *Series[T]) Range(ctx context.Context, from, to time.Time, opts ...RangeOption) iter.Seq2[Entry[T], error] {
-	return s.ranged(ctx, "walk", bounds(from, to), opts)
+	return s.ranged(ctx, "walk", core.Notice, bounds(from, to), opts)
 }
 
 // First returns the n entries with the first times, the first one first, fewer if there are fewer. Entries that do not decode are
@@ -174,7 +174,7 @@ func (s *Series[T]) some(ctx context.Context, n int, opts ...RangeOption) (all [
 		return nil, s.b.Failed("read", err)
 	}
 	var failed []error
-	for e, err := range s.ranged(ctx, "read", bounds(Earliest, Latest), append(opts, WithLimit(int64(n)))) {
+	for e, err := range s.ranged(ctx, "read", asIs, bounds(Earliest, Latest), append(opts, WithLimit(int64(n)))) {
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -184,8 +184,10 @@ func (s *Series[T]) some(ctx context.Context, n int, opts ...RangeOption) (all [
 	return all, errors.Join(failed...)
 }
 
-// ranged walks the entries within bounds.
-func (s *Series[T]) ranged(ctx context.Context, op string, within [2]string, opts []RangeOption) iter.Seq2[Entry[T], error] {
+func asIs(err error) error { return err }
+
+// ranged walks the entries within bounds. as changes the error of an entry that does not decode.
+func (s *Series[T]) ranged(ctx context.Context, op string, as func(error) error, within [2]string, opts []RangeOption) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		r, err := object.Options(ranging{limit: math.MaxInt64}, opts, RangeOption.applyRange)
 		if err = cmp.Or(s.b.Usable(ctx), err); err != nil {
@@ -201,7 +203,7 @@ func (s *Series[T]) ranged(ctx context.Context, op string, within [2]string, opt
 			}
 			for _, is := range some {
 				e, err := s.load(is)
-				if !yield(e, s.b.Failed(op, err)) {
+				if !yield(e, s.b.Failed(op, as(err))) {
 					return
 				}
 			}
@@ -399,7 +401,7 @@ func (b *base) remove(ctx context.Context, within [2]string, most int64) (remove
 // Cost: one script call. Errors: as [Series.Get]. Source: RTimeSeries.size.
 func (s *Series[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = s.b.Usable(ctx); err == nil {
-		n, err = read(ctx, s.b, send.Number, readCount, s.b.h.latch.Clock())
+		n, err = read(ctx, s.b, send.Number, countScript, s.b.h.latch.Clock())
 	}
 	return n, s.b.Failed("count", err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -141,6 +142,7 @@ func TestWhatOthersHaveWritten(t *testing.T) {
 			var broken *codec.DecodeError
 			require.ErrorAs(t, err, &broken)
 			require.ErrorIs(t, err, ErrDecode)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.NotContains(t, err.Error(), "half")
 			bad++
 		}

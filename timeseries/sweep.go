@@ -58,7 +58,7 @@ func (s swept) Visit() (v sweep.Visit) {
 
 func (s swept) sweep() ([]rueidis.RedisMessage, error) {
 	e := s.h.e
-	args := []string{e.ClientID, s.h.latch.Clock(), sweep.Kept, strconv.Itoa(mostSwept), decimal(paging.Bytes), s.h.latch.MostOff()}
+	args := []string{e.ClientID, s.h.latch.Clock(), sweep.Kept, strconv.Itoa(mostSwept), decimal(paging.Bytes), s.h.latch.MostAhead()}
 	return partsOf(e.Run(context.Background(), sweepScript, append(keys.Series(s.key), keys.SweepLatch(s.key)), args))
 }
 

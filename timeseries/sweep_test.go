@@ -136,26 +136,25 @@ func TestOneOfTheFleetSweepsAtATime(t *testing.T) {
 	})
 }
 
-// TestAClockThatIsOff sweeps nothing, and says so; one that is right drops what has expired.
-func TestAClockThatIsOff(t *testing.T) {
+// TestAClockAheadSweepsNothing, and says so; one that is right, or behind, drops what has expired by it.
+func TestAClockAheadSweepsNothing(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	raw := server.Client(t)
-	for how, by := range map[string]time.Duration{"ahead of": -time.Hour, "behind": time.Hour} {
-		clock.Set(by) // the server's
-		name := "series " + how
-		var log enginetest.Log
-		off := kitOn(enginetest.On(t, raw, func(c *core.Config) {
-			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		}), name)
-		require.NoError(t, off.s.Add(t.Context(), at(1), "k", WithTTL(time.Millisecond)))
-		redistest.Eventually(t, func() bool { return log.Has("expired entries of time series are not swept") }, redistest.Soon, time.Millisecond)
-		require.Contains(t, log.String(), how+" the server's")
-		there, err := off.s.Exists(t.Context())
-		require.NoError(t, err)
-		require.True(t, there)
-		clock.Set(0)
-		right := kitOn(enginetest.On(t, raw), name)
+	clock.Set(-time.Hour) // the server's
+	var log enginetest.Log
+	ahead := kitOn(enginetest.On(t, raw, func(c *core.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}), "s")
+	require.NoError(t, ahead.s.Add(t.Context(), at(1), "k", WithTTL(time.Millisecond)))
+	redistest.Eventually(t, func() bool { return log.Has("expired entries of time series are not swept") }, redistest.Soon, time.Millisecond)
+	require.Contains(t, log.String(), "ahead of the server's")
+	there, err := ahead.s.Exists(t.Context())
+	require.NoError(t, err)
+	require.True(t, there)
+	for _, by := range []time.Duration{0, time.Hour} {
+		clock.Set(by)
+		right := kitOn(enginetest.On(t, raw), "s")
 		require.NoError(t, right.s.Add(t.Context(), at(1), "other", WithTTL(time.Millisecond)))
 		redistest.Eventually(t, func() bool { there, err := right.s.Exists(t.Context()); return err == nil && !there }, redistest.Soon, time.Millisecond)
 	}

@@ -5,5 +5,5 @@
 -- ARGV[1]  the caller's clock, ms
 --
 -- Returns  integer  how many
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 return math.max(0, redis.call('zcard', KEYS[1]) - redis.call('zcount', KEYS[2], '-inf', ARGV[1]))

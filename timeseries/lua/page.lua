@@ -15,6 +15,6 @@
 --
 -- Returns  array  {entries, each followed by its time; the time of the entry after which to go on, empty: there are no others; that
 --                 entry, empty: it is the last of these}
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local found, time, last = living()
 return {found, time, last}

@@ -10,13 +10,13 @@
 -- ARGV[3]  how long the latch is the sweeper's, ms
 -- ARGV[4]  how many at most
 -- ARGV[5]  bytes at most, about
--- ARGV[6]  how far the caller's clock may be off the server's, ms; empty: not looked at
+-- ARGV[6]  how far the caller's clock may be ahead of the server's, ms; empty: not looked at
 --
 -- Returns  array  {how many have gone; 1 if there are more, else 0; when the next is due, as text, empty: none is}
 --                 {-1, ms until another's latch ends}
 --                 {-2, ms by which the caller's clock is ahead}: nothing was done
 -- Replay   safe: what has gone is gone
-local ahead = off(ARGV[2], ARGV[6])
+local ahead = early(ARGV[2], ARGV[6])
 if ahead then
 	return {-2, ahead}
 end
