@@ -76,7 +76,7 @@ func (s *Sender) Numbered(lane string, flight int, name string, send func(r Requ
 		case !again:
 			return nil, ErrOvertaken
 		}
-		s.Void(r, name)
+		s.Overtaken(r, name)
 	}
 }
 
@@ -110,9 +110,22 @@ func Only(said []int64, err error) (int64, error) {
 var VoidScript = scripts.Must(lua, "lua/void.lua")
 
 // Void sees to it that a request which has not run never will.
-func (s *Sender) Void(r Request, name string) {
-	s.Settle(r, name, func(ctx context.Context, r Request) error {
-		_, err := s.Run(ctx, VoidScript, []string{r.Lane}, []string{r.Number, MemoryMillis})
+func (s *Sender) Void(r Request, name string) { s.Settle(r, name, s.void) }
+
+func (s *Sender) void(ctx context.Context, r Request) error {
+	_, err := s.Run(ctx, VoidScript, []string{r.Lane}, []string{r.Number, MemoryMillis})
+	return err
+}
+
+// Overtaken is [Sender.Void] of a request that the server answered with [ErrOvertaken]: its flight stays away from its lane until
+// the server has forgotten the later request there, which the void has it remember anew.
+func (s *Sender) Overtaken(r Request, name string) {
+	s.goAstray(r, 2*RequestMemory)
+	s.CleanUpLater(name, r.began.Add(s.Remembered()), func(ctx context.Context) error {
+		err := s.void(ctx, r)
+		if err == nil {
+			s.goAstray(r, RequestMemory)
+		}
 		return err
 	})
 }
@@ -135,11 +148,7 @@ func (l *lanes) of(base string) string {
 // remembers the request. Meanwhile its flight goes on under a fresh lane, since a
 // later number in this one would hide whether it ran.
 func (s *Sender) Settle(r Request, name string, run func(ctx context.Context, r Request) error) {
-	left := s.Remembered() - time.Since(r.began)
-	s.lanes.leave(r)
-	if r.Lane == r.base {
-		s.Due(core.Key{Kind: "lane", Name: r.base}, left, func() time.Duration { s.lanes.comeBack(r); return -1 })
-	}
+	s.goAstray(r, s.Remembered()-time.Since(r.began))
 	s.CleanUpLater(name, r.began.Add(s.Remembered()), func(ctx context.Context) error {
 		err := run(ctx, r)
 		if err == nil && r.Lane == r.base {
@@ -148,6 +157,14 @@ func (s *Sender) Settle(r Request, name string, run func(ctx context.Context, r 
 		}
 		return err
 	})
+}
+
+// goAstray has the flight of r go on under a fresh lane, for so long at most.
+func (s *Sender) goAstray(r Request, most time.Duration) {
+	s.lanes.leave(r)
+	if r.Lane == r.base {
+		s.Due(core.Key{Kind: "lane", Name: r.base}, most, func() time.Duration { s.lanes.comeBack(r); return -1 })
+	}
 }
 
 // leave has the flight of r go on under a lane that nobody has used.

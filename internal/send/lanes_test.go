@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 func TestRequestsOfAFlightShareALane(t *testing.T) {
@@ -126,4 +127,26 @@ func TestARequestThatWasOvertakenIsAnotherOne(t *testing.T) {
 	_, err = e.Numbered(lane, 0, lane, func(Request) ([]int64, error) { return nil, failed })
 	require.Equal(t, failed, err)
 	require.True(t, strings.HasPrefix(sent[1].Lane, lane+":0."))
+}
+
+// TestAnOvertakenFlightStaysAway from its own lane for as long as the server knows the later request there, whatever else is
+// sent meanwhile.
+func TestAnOvertakenFlightStaysAway(t *testing.T) {
+	t.Parallel()
+	e := at(t, redistest.Shared(t).Addr())
+	lane := redistest.Name(t)
+	said, err := e.Numbered(lane, 0, lane, func(r Request) ([]int64, error) {
+		if r.Lane == r.base {
+			return []int64{-1}, nil
+		}
+		return []int64{1}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, said)
+	for range 500 { // in which a task that settles the request would be done
+		_, err := e.Run(t.Context(), scripts.NewCommand("EXISTS", scripts.Reads), []string{lane}, nil)
+		require.NoError(t, err)
+		r := e.Request(lane, 0)
+		require.NotEqual(t, r.base, r.Lane)
+	}
 }

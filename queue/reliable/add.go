@@ -300,7 +300,7 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 			}
 			return first, codes, others, lacking, nil
 		}
-		h.e.Void(r, of.key)
+		h.e.Overtaken(r, of.key)
 	}
 	return 0, "", nil, nil, send.ErrOvertaken
 }

@@ -228,7 +228,7 @@ func (c *consumer) unheard(f *flight, unsure bool, err error) error {
 func (c *consumer) land(f *flight, got send.Answer) error {
 	all, err := got.ToArray()
 	if err == nil && len(all) == 1 { // a later request is known, of another with this client id
-		c.h.e.Void(f.Request, c.of.key)
+		c.h.e.Overtaken(f.Request, c.of.key)
 		return c.unheard(f, false, send.ErrOvertaken)
 	}
 	if err != nil || len(all) < 5 {
