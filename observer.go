@@ -22,7 +22,7 @@ import (
 //   - "reliable queue": all calls; a message that this client has is a hold. handed
 //     is always false.
 //
-// Of maps and caches only ScriptRan tells, which has no kind.
+// Of other objects only ScriptRan tells, which has no kind, and the optional interfaces.
 type Observer interface {
 	// WaitStarted is called when a caller has to wait: the lock is held, by
 	// another process or in this one; too few permits are free; the latch is
@@ -106,8 +106,9 @@ func (o decisions) Decided(ctx context.Context, d core.Decision) { o.to.Decided(
 type CacheObserver interface {
 	Observer
 
-	// CacheSwept is called after each visit of this client's sweeper to a cache,
-	// and after each write that evicted entries. No caller waits for a visit.
+	// CacheSwept is called after each visit of this client's sweeper to an object whose entries,
+	// members or keys may have expired, and after each write that evicted entries of a cache. No
+	// caller waits for a visit.
 	CacheSwept(ctx context.Context, s Sweep)
 
 	// CacheEvent is called for each event of a cache that comes to somebody who
@@ -189,9 +190,13 @@ type Load struct {
 	Err error
 }
 
-// Sweep is what became of one visit to a cache.
+// Sweep is what became of one visit to a cache, or another object whose entries expire.
 type Sweep struct {
-	// Cache is the name of the cache in Redis.
+	// Kind is the kind of object: "map cache", "set cache", "list multimap", "set multimap" or
+	// "time series".
+	Kind string
+
+	// Cache is the name of the object in Redis.
 	Cache string
 
 	// Expired is how many entries have gone since their time was over, and Evicted
@@ -203,6 +208,11 @@ type Sweep struct {
 
 	// Written says that it was no visit, but a write that evicted entries.
 	Written bool
+
+	// ClockAhead is not 0 if the client rests: its clock is so far ahead of the server's that it
+	// would delete what has not expired for others. It has swept nothing, and visits the object
+	// again after a minute or so. Err is not nil then.
+	ClockAhead time.Duration
 
 	// Took is how long the visit took; 0 of a write.
 	Took time.Duration
@@ -369,6 +379,25 @@ type OutcomeObserver interface {
 }
 
 var _ core.OutcomeObserver = OutcomeObserver(nil)
+
+// BatchObserver is an Observer that hears which calls go to the server together, too.
+// [WithObserver] asks once whether an observer is one: what wraps an Observer has to hand its
+// calls on. Of rate limiters [DecisionObserver] tells that.
+//
+// Calls of several goroutines on one object that come while others are under way are combined
+// into one command or script. Of kinds there are "counter", "distinct", "bucket", "bloom filter",
+// "set", "set cache", "sorted set", "map", "map cache", "queue", "ring buffer", "delayed queue",
+// "reliable queue", "reliable topic", "semaphore", "permit" and "latch". Operations that are not
+// combined, such as those that write to a set, are not reported.
+type BatchObserver interface {
+	Observer
+
+	// CallsSent is called before each exchange. calls is the number of calls that it is for: 1 if
+	// one went alone. The callers wait for it.
+	CallsSent(kind string, calls int)
+}
+
+var _ core.BatchObserver = BatchObserver(nil)
 
 // HandlerObserver is an Observer that is around the handlers of reliable queues, too,
 // such as with a span for each. [WithObserver] asks once whether an observer is one: what

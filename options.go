@@ -113,14 +113,14 @@ func WithLogger(l *slog.Logger) Option {
 
 // WithObserver sets the observer, which is notified of what the client does. An observer may also
 // implement optional interfaces, and is then notified of what they describe: [DecisionObserver],
-// [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver], [DeferralObserver] and
-// [OutcomeObserver].
+// [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver], [DeferralObserver],
+// [OutcomeObserver] and [BatchObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *core.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrInvalidArgument)
 		}
-		c.Observer, c.Decisions, c.Caches, c.Messages, c.Queues, c.Handlers, c.Deferrals, c.Outcomes = o, nil, nil, nil, nil, nil, nil, nil
+		c.Observer, c.Decisions, c.Caches, c.Messages, c.Queues, c.Handlers, c.Deferrals, c.Outcomes, c.Batches = o, nil, nil, nil, nil, nil, nil, nil, nil
 		if d, ok := o.(DecisionObserver); ok {
 			c.Decisions = decisions{d}
 		}
@@ -141,6 +141,9 @@ func WithObserver(o Observer) Option {
 		}
 		if oo, ok := o.(OutcomeObserver); ok {
 			c.Outcomes = oo
+		}
+		if b, ok := o.(BatchObserver); ok {
+			c.Batches = b
 		}
 		return nil
 	})

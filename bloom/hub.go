@@ -58,7 +58,7 @@ func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e}
 		h.looks = combine.New(combine.Config[place, look, bool]{
-			Send: h.sendLooks, Cut: cutLooks, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+			Send: h.sendLooks, Cut: cutLooks, Sent: e.Sent("bloom filter"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 		})
 		h.configs = combine.New(combine.Config[string, struct{}, Shape]{Send: h.sendConfigs, Spawn: e.Spawn, Closed: ErrClosed})
 		return h

@@ -32,7 +32,7 @@ const getFlights = 4
 func newHub(e *locking.Engine) *hub {
 	h := &hub{e: e, sizes: paging.NewSizes()}
 	h.gets = combine.New(combine.Config[string, struct{}, value]{
-		Send: h.sendGets, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights,
+		Send: h.sendGets, Sent: e.Sent("bucket"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights,
 	})
 	h.updates = turn.New(turn.Config[place, value]{Engine: e, Unheard: h.unheard})
 	return h

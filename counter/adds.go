@@ -43,7 +43,7 @@ type additions = []*combine.Call[addition, sum]
 func newAdds(h *hub, counted bool) *adds {
 	a := &adds{h: h, counted: counted}
 	a.table = combine.New(combine.Config[string, addition, sum]{
-		Send: a.send, Cut: cutAdditions, Gone: gone, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights, Crowd: crowd,
+		Send: a.send, Cut: cutAdditions, Gone: gone, Sent: h.e.Sent("counter"), Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights, Crowd: crowd,
 	})
 	return a
 }

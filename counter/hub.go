@@ -31,7 +31,7 @@ func hubOf(e *locking.Engine) *hub {
 		h := &hub{e: e}
 		h.plain, h.counted = newAdds(h, false), newAdds(h, true)
 		h.values = combine.New(combine.Config[string, []string, struct{}]{
-			Send: h.sendValues, Cut: cutValues, Gone: gone, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+			Send: h.sendValues, Cut: cutValues, Gone: gone, Sent: e.Sent("distinct"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 		})
 		h.ids = generators{h: h, kept: idsKept, of: make(map[string]*blocks)}
 		h.adders = adders{h: h, of: make(map[string]*localSum)}

@@ -24,7 +24,7 @@ const flights = 4
 func newShared(e *locking.Engine) *shared {
 	h := &shared{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
-		Send: h.send, Cut: cut, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.send, Cut: cut, Sent: e.Sent("latch"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	makeWaiters(e, &h.places, func(name string) protocol { return &latchProtocol{h, newNames(e.ClientID, name)} })
 	return h

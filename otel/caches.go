@@ -33,8 +33,13 @@ func (o *observer) CacheSwept(ctx context.Context, s rueidisson.Sweep) {
 	if s.Evicted > 0 {
 		o.evicted.Add(ctx, s.Evicted, sets.plain...)
 	}
-	if !s.Written && !s.Busy {
-		o.sweepDuration.Record(ctx, s.Took.Seconds(), o.sweep.of(typeOf(s.Err))...)
+	if s.Written || s.Busy {
+		return
+	}
+	kind := o.kinds.of(s.Kind, newKindSets)
+	o.sweepDuration.Record(ctx, s.Took.Seconds(), kind.waited.of(typeOf(s.Err))...)
+	if s.ClockAhead != 0 {
+		o.clockAhead.Add(ctx, 1, kind.plain...)
 	}
 }
 

@@ -26,6 +26,7 @@ func TestWhatBecomesOfEntriesIsCounted(t *testing.T) {
 	for _, s := range []rueidisson.Sweep{
 		{Cache: "a", Expired: 200, Took: time.Millisecond}, {Cache: "a", Expired: 3, Evicted: 7, Took: time.Millisecond},
 		{Cache: "b", Busy: true, Took: time.Millisecond}, {Cache: "b", Evicted: 1, Written: true}, {Cache: "b", Err: errors.New("secret")},
+		{Kind: "set cache", Cache: "b", ClockAhead: time.Hour, Err: errors.New("secret")},
 	} {
 		o.CacheSwept(t.Context(), s)
 	}
@@ -33,7 +34,8 @@ func TestWhatBecomesOfEntriesIsCounted(t *testing.T) {
 	assert.Equal(t, map[string]int64{"rueidisson.cache=a": 203}, r.sums(t, "rueidisson.cache.expired"))
 	assert.Equal(t, map[string]int64{"rueidisson.cache=a": 7, "rueidisson.cache=b": 1}, r.sums(t, "rueidisson.cache.evicted"))
 	assert.Equal(t, map[string]int64{"rueidisson.cache=a,rueidisson.event=created": 1}, r.sums(t, "rueidisson.cache.events"))
-	assert.Contains(t, r.metrics(t), "rueidisson.cache.sweep.duration")
+	assert.Equal(t, map[string]int64{"rueidisson.kind=set cache": 1}, r.sums(t, "rueidisson.cache.clock_ahead"))
+	assert.Contains(t, histogram[float64](t, r, "rueidisson.cache.sweep.duration"), "error.type=_OTHER,rueidisson.kind=set cache")
 }
 
 func TestWhatNearCachesDoIsCounted(t *testing.T) {

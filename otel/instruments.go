@@ -17,11 +17,11 @@ var (
 
 type instruments struct {
 	waitDuration, renewalDuration, scriptDuration metric.Float64Histogram
-	renewalHolds, together                        metric.Int64Histogram
+	renewalHolds, together, combined              metric.Int64Histogram
 	waiting                                       metric.Int64UpDownCounter
 	acquired, released, lost, scriptSends         metric.Int64Counter
 	decisions, gaveUp, refused, unknown           metric.Int64Counter
-	expired, evicted, cacheEvents                 metric.Int64Counter
+	expired, evicted, cacheEvents, clockAhead     metric.Int64Counter
 	nearHits, nearMisses                          metric.Int64Counter
 	nearDrops, nearWholeDrops                     metric.Int64Counter
 	sweepDuration, loadDuration, storeDuration    metric.Float64Histogram
@@ -41,6 +41,7 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		scriptDuration:   b.duration("rueidisson.script.duration", "Duration of script calls, with their re-sends."),
 		renewalHolds:     b.batch("rueidisson.renewal.holds", "{hold}", "Number of holds in a batch of renewals."),
 		together:         b.batch("rueidisson.limiter.together", "{request}", "Number of requests that went out with a request for tokens, and itself."),
+		combined:         b.batch("rueidisson.combined.calls", "{call}", "Number of calls that went to the server in one exchange."),
 		waiting:          b.level("rueidisson.waiting", "{waiter}", "Number of callers that are waiting."),
 		acquired:         b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
 		released:         b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
@@ -51,6 +52,7 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		decisions:        b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
 		expired:          b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
 		evicted:          b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
+		clockAhead:       b.counter("rueidisson.cache.clock_ahead", "{sweep}", "Number of visits that swept nothing since the clock of the process is ahead of the server's."),
 		cacheEvents:      b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
 		sweepDuration:    b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches whose entries may have expired."),
 		loadDuration:     b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),

@@ -14,7 +14,8 @@ const scope = "github.com/rueidisson/rueidisson/otel"
 // New returns an observer for [rueidisson.WithObserver]. It is a
 // [rueidisson.DecisionObserver], a [rueidisson.CacheObserver], a
 // [rueidisson.MessageObserver], a [rueidisson.QueueObserver], a
-// [rueidisson.HandlerObserver], a [rueidisson.DeferralObserver] and a [rueidisson.OutcomeObserver], too.
+// [rueidisson.HandlerObserver], a [rueidisson.DeferralObserver], a [rueidisson.OutcomeObserver] and a
+// [rueidisson.BatchObserver], too.
 //
 // Errors: [rueidisson.ErrInvalidArgument]; that of a meter provider which refuses an
 // instrument.
@@ -84,6 +85,12 @@ func (o *observer) Unknown(kind, _, _ string, _ error) {
 }
 
 var _ rueidisson.OutcomeObserver = (*observer)(nil)
+
+func (o *observer) CallsSent(kind string, calls int) {
+	o.combined.Record(context.Background(), int64(calls), o.kinds.of(kind, newKindSets).waited.of("")...)
+}
+
+var _ rueidisson.BatchObserver = (*observer)(nil)
 
 func (o *observer) Renewed(holds int, took time.Duration, err error) {
 	ctx, set := context.Background(), o.renewal.of(typeOf(err))

@@ -84,18 +84,18 @@ const (
 
 func (h *hub) combines() {
 	h.offers = combine.New(combine.Config[side, []string, int64]{
-		Send: h.sendOffers, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.sendOffers, Cut: cutOffers, Sent: h.e.Sent("queue"), Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	h.rings = combine.New(combine.Config[string, []string, int64]{
-		Send: h.sendToRing, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.sendToRing, Cut: cutOffers, Sent: h.e.Sent("ring buffer"), Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	h.pops = combine.New(combine.Config[side, popAsk, []poller.Item]{
 		Send: h.sendPops, Cut: cutPops,
-		Left: func(on side, ask popAsk, items []poller.Item) { h.putBack(ask.from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
+		Left: func(on side, ask popAsk, items []poller.Item) { h.putBack(ask.from, on.key, items) }, Sent: h.e.Sent("queue"), Spawn: h.e.Spawn, Closed: ErrClosed,
 		Flights: flights,
 	})
 	h.delayed = combine.New(combine.Config[string, postponed, int64]{
-		Send: h.sendPostponed, Cut: cutPostponed, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.sendPostponed, Cut: cutPostponed, Sent: h.e.Sent("delayed queue"), Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 }
 

@@ -29,7 +29,7 @@ func newPermitShared(e *locking.Engine) *permitShared {
 	digits, _ := hex.DecodeString(strings.ReplaceAll(e.ClientID, "-", "")) // a uuid
 	i := &permitShared{e: e, client: string(append(digits, make([]byte, clientBytes)...)[:clientBytes])}
 	i.table = combine.New(combine.Config[string, permitAsk, permitAnswer]{
-		Send: i.send, Cut: cutPermits, Left: i.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: i.send, Cut: cutPermits, Left: i.left, Sent: e.Sent("permit"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	i.places.Make = func(string) *permitWaiters { return newPermitWaiters(i) }
 	i.places.Idle = func(r *permitWaiters) bool { return r.Courtesy.Idle() }

@@ -39,7 +39,7 @@ const beside = 1 << 40
 func newShared(e *locking.Engine) *shared {
 	h := &shared{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
-		Send: h.send, Cut: cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.send, Cut: cut, Left: h.left, Sent: e.Sent("semaphore"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	h.places.Make = func(string) *waiters { return newWaiters(e) }
 	h.places.Idle = func(p *waiters) bool { return p.Courtesy.Idle() }

@@ -44,13 +44,13 @@ func newHub(e *locking.Engine) *hub {
 		Send: func(key string, _ int, batch []*combine.Call[string, bool]) error {
 			return together(key, batch, h.areIn)
 		},
-		Cut: cutOf[bool], Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
+		Cut: cutOf[bool], Sent: e.Sent("set"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
 	})
 	h.ends = combine.New(combine.Config[string, string, end]{
 		Send: func(key string, _ int, batch []*combine.Call[string, end]) error {
 			return together(key, batch, h.endsOf)
 		},
-		Cut: cutOf[end], Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
+		Cut: cutOf[end], Sent: e.Sent("set cache"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
 	})
 	return h
 }

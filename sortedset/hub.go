@@ -32,7 +32,7 @@ func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e, sizes: paging.NewSizes()}
 		h.scores = combine.New(combine.Config[string, string, float64]{
-			Send: h.sendScores, Cut: cutScores, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
+			Send: h.sendScores, Cut: cutScores, Sent: e.Sent("sorted set"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
 		})
 		return h
 	}).(*hub)

@@ -176,7 +176,7 @@ func newReliables(e *locking.Engine) *reliables {
 	h.visits = due.NewWorkers(atOnce, e.Spawn, func() bool { return e.Open() == nil }, (*feed).visit)
 	h.poller = e.NewPoller(func(*poller.Kind, string, []poller.Item) {}) // it takes nothing
 	h.appends = combine.New(combine.Config[string, appending, int64]{
-		Send: h.sendAppends, Cut: cutAppends, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: h.sendAppends, Cut: cutAppends, Sent: e.Sent("reliable topic"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	h.members = combine.New(combine.Config[string, membership, outcome]{
 		Send: h.sendMembers, Spawn: e.Spawn, Closed: ErrClosed,

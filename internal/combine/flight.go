@@ -180,6 +180,9 @@ func (t *Table[K, Q, A]) exchange(key K, flight int, batch []*Call[Q, A]) {
 
 // timed is Send, and how long it took, where that is of use.
 func (t *Table[K, Q, A]) timed(key K, flight int, batch []*Call[Q, A]) error {
+	if t.cfg.Sent != nil {
+		t.cfg.Sent(len(batch))
+	}
 	if t.cfg.Flights == 1 {
 		return t.cfg.Send(key, flight, batch)
 	}

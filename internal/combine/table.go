@@ -22,6 +22,9 @@ type Config[K comparable, Q, A any] struct {
 	// itself, since it serves several callers and gets nobody's context. It must not
 	// keep the batch or its calls.
 	Send func(key K, flight int, batch []*Call[Q, A]) error
+	// Sent is told how many calls an exchange is for, before it is made. Nil means that nobody wants to know. It is called
+	// by many goroutines, so it must be quick, and must not call the table.
+	Sent func(calls int)
 	// Cut says how many of the waiting calls, from the front, may go out as one:
 	// 1 to len(waiting). The others go next. Nil means all. It is called under a
 	// mutex, so it must be quick, and must not call the table.

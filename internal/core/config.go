@@ -31,6 +31,7 @@ type Config struct {
 	Handlers  HandlerObserver
 	Deferrals DeferralObserver
 	Outcomes  OutcomeObserver
+	Batches   BatchObserver
 
 	Linger   time.Duration // of a subscription that nobody uses
 	Owned    bool          // Close closes the Redis client too

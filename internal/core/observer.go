@@ -128,11 +128,25 @@ type Write struct {
 
 // Sweep is what became of one visit to a cache, or of one write that evicted.
 type Sweep struct {
-	Cache            string
+	Kind, Cache      string
 	Expired, Evicted int64
 	Busy, Written    bool
+	ClockAhead       time.Duration
 	Took             time.Duration
 	Err              error
+}
+
+// BatchObserver is told of calls that go to the server together, as the root package says.
+type BatchObserver interface {
+	CallsSent(kind string, calls int)
+}
+
+// Sent returns what the tables of combined calls on objects of a kind tell of each exchange, nil if nobody wants to hear of it.
+func (c *Core) Sent(kind string) func(calls int) {
+	if c.Batches == nil {
+		return nil
+	}
+	return func(calls int) { c.Batches.CallsSent(kind, calls) }
 }
 
 // MessageObserver is told what becomes of the messages of reliable queues, as the

@@ -29,6 +29,14 @@ const (
 
 var errAhead = errors.New("the clock of this process is ahead of the server's: it sweeps nothing")
 
+// aheadError is the error of a visit by a process whose clock is so far ahead of the server's.
+type aheadError struct {
+	error
+	by time.Duration
+}
+
+func (e *aheadError) Unwrap() error { return e.error }
+
 // Latch has what scripts with latch.lua are told, and what follows from their answers.
 type Latch struct {
 	e      *locking.Engine
@@ -56,7 +64,8 @@ func (l *Latch) MostAhead() string {
 // Early returns when to come again, and the error of a visit by a process whose clock is ahead of the server's by so many ms: the
 // object is left to processes whose clocks are right. It logs that once in a minute.
 func (l *Latch) Early(ms int64) (wait time.Duration, why error) {
-	why = fmt.Errorf("%w, by %v", errAhead, time.Duration(ms)*time.Millisecond)
+	by := time.Duration(ms) * time.Millisecond
+	why = &aheadError{fmt.Errorf("%w, by %v", errAhead, by), by}
 	now := l.e.Mono()
 	if last := l.warned.Load(); (last == 0 || now-time.Duration(last) > LongestBackoff) && l.warned.CompareAndSwap(last, int64(now)) {
 		l.e.Logger.Warn("expired entries of "+l.what+" are not swept", "err", why)

@@ -12,6 +12,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -222,6 +223,10 @@ func (s *Sweeper) work(o *object) {
 	o.at.Store(Never) // later writers call Expect again
 	s.mu.Unlock()
 	got := o.target.Visit()
+	got.Kind = o.key.Kind
+	if ahead, is := errors.AsType[*aheadError](got.Err); is {
+		got.ClockAhead = ahead.by
+	}
 	s.tell(got.Sweep)
 	s.back(o, s.next(o, got))
 }

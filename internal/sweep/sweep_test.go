@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -67,4 +68,29 @@ func FuzzDue(f *testing.F) {
 			assert.LessOrEqual(t, at, int64(9e15))
 		}
 	})
+}
+
+// TestVisitsAreTold with the kind of object, and with how far the clock is ahead.
+func TestVisitsAreTold(t *testing.T) {
+	t.Parallel()
+	told := make(chan core.Sweep, 2)
+	e := enginetest.Plain(t, redistest.Shared(t).Client(t))
+	s, latch := New(e, func(got core.Sweep) { told <- got }), NewLatch(e, "sets")
+	first := true
+	s.Expect(core.Key{Kind: "set cache", Name: redistest.Name(t)}, e.Wall(), func(Target) Target {
+		return visits(func() (v Visit) {
+			v.Expired, v.More, v.Next = 7, first, Never
+			if !first {
+				v.More, v.Expired = false, 0
+				_, v.Err = latch.Early(6000)
+			}
+			first = false
+			return v
+		})
+	})
+	require.Equal(t, core.Sweep{Kind: "set cache", Expired: 7}, redistest.Done(t, told))
+	ahead := redistest.Done(t, told)
+	require.Equal(t, 6*time.Second, ahead.ClockAhead)
+	require.ErrorIs(t, ahead.Err, errAhead)
+	require.EqualError(t, ahead.Err, "the clock of this process is ahead of the server's: it sweeps nothing, by 6s")
 }

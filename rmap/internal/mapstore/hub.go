@@ -57,10 +57,10 @@ const (
 func newHub(e *locking.Engine) *Hub {
 	h := &Hub{Engine: e, Requests: send.NewRequests(e.Sender), ID: random(16), seed: maphash.MakeSeed(), sizes: paging.NewSizes()}
 	h.gets = combine.New(combine.Config[string, getAsk, Value]{
-		Send: h.sendGets, Cut: func(waiting []*getCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
+		Send: h.sendGets, Cut: func(waiting []*getCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Sent: e.Sent("map"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.cachedGets = combine.New(combine.Config[string, cachedAsk, Value]{
-		Send: h.sendCachedGets, Cut: func(waiting []*cachedCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
+		Send: h.sendCachedGets, Cut: func(waiting []*cachedCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Sent: e.Sent("map cache"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.shards = combine.New(combine.Config[shardsKey, int, int]{
 		Send: h.countShards, Spawn: e.Spawn, Closed: core.ErrClosed,
