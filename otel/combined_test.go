@@ -15,7 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
-	"github.com/rueidisson/rueidisson/set"
+	sets "github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/sortedset"
 )
 
@@ -47,8 +47,8 @@ func TestCombinedCallsAreCounted(t *testing.T) {
 		"bloom filter": func() error { _, err := seen.Has(t.Context(), "v"); return err },
 		"bucket":       func() error { _, _, err := bucket.New[string](c, "b").Get(t.Context()); return err },
 		"distinct":     func() error { return counter.NewDistinct[string](c, "d").Add(t.Context(), "v") },
-		"set":          func() error { _, err := set.New[string](c, "s").Has(t.Context(), "v"); return err },
-		"set cache":    func() error { _, err := set.NewCache[string](c, "sc").Has(t.Context(), "v"); return err },
+		"set":          func() error { _, err := sets.New[string](c, "s").Has(t.Context(), "v"); return err },
+		"set cache":    func() error { _, err := sets.NewCache[string](c, "sc").Has(t.Context(), "v"); return err },
 		"sorted set":   func() error { _, _, err := sortedset.New[string](c, "z").Score(t.Context(), "v"); return err },
 	} {
 		require.NoError(t, call(), what)
@@ -61,9 +61,9 @@ func TestSweepsOfSetsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
-	s := set.NewCache[string](c, "sessions")
+	s := sets.NewCache[string](c, "sessions")
 	for i := range 3 {
-		_, err := s.Add(t.Context(), fmt.Sprint(i), set.WithTTL(time.Millisecond))
+		_, err := s.Add(t.Context(), fmt.Sprint(i), sets.WithTTL(time.Millisecond))
 		require.NoError(t, err)
 	}
 	redistest.Eventually(t, func() bool {

@@ -32,6 +32,9 @@ func New(out io.Writer, lines func() []string) *Board {
 	return &Board{out: file, lines: lines}
 }
 
+// Shows reports whether it is on a terminal.
+func (b *Board) Shows() bool { return b.out != nil }
+
 // Draw draws the lines as they are now, unless that was done a moment ago.
 func (b *Board) Draw() {
 	if b.out == nil || time.Since(b.last) < often {
