@@ -8,8 +8,8 @@ import (
 	"github.com/rueidisson/rueidisson/bucket"
 )
 
-// reprice writes many prices. The writes are one pipeline for each node of Redis. The error joins those of the writes that failed.
-func reprice(ctx context.Context, c *rueidisson.Client, prices map[string]int64) error {
+// writePrices writes many prices. The writes are one pipeline for each node of Redis. The error joins those of the writes that failed.
+func writePrices(ctx context.Context, c *rueidisson.Client, prices map[string]int64) error {
 	writes := make([]func(context.Context) error, 0, len(prices))
 	for product, cents := range prices {
 		price := bucket.New[int64](c, "price:"+product)
@@ -23,7 +23,7 @@ func Example_batch() {
 	defer stop()
 	ctx := context.Background()
 
-	check(reprice(ctx, c, map[string]int64{"lamp": 4900, "desk": 19900}))
+	check(writePrices(ctx, c, map[string]int64{"lamp": 4900, "desk": 19900}))
 	fmt.Println(bucket.New[int64](c, "price:desk").Get(ctx))
 	// Output: 19900 true <nil>
 }
