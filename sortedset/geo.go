@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -224,7 +225,8 @@ func (g *Geo[T]) Remove(ctx context.Context, vs ...T) (removed int64, err error)
 }
 
 // All walks the members with their positions, as [Set.All] walks those of a set. Their order is that of their cells: many that
-// are near each other come after each other. A member whose score is no position is [ErrDecode], and the walk continues.
+// are near each other come after each other. A member whose score is no position is [ErrDecode] with
+// rueidisson.ErrNotice, and the walk continues.
 //
 // Cost and errors: as [Set.All]. Source: RGeo.iterator, readAll.
 func (g *Geo[T]) All(ctx context.Context) iter.Seq2[Place[T], error] {
@@ -233,6 +235,7 @@ func (g *Geo[T]) All(ctx context.Context) iter.Seq2[Place[T], error] {
 			var p Place[T]
 			if err == nil {
 				p, err = g.place(is)
+				err = core.Notice(err)
 			}
 			if !yield(p, g.b.Failed("walk", err)) {
 				return

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -106,6 +107,7 @@ func (g *Geo[T]) within(ctx context.Context, from center, area Area, opts []With
 			if err == nil {
 				n.Position, n.Distance = is.at, Distance(is.away)
 				n.Value, err = g.value(is.text)
+				err = core.Notice(err)
 			}
 			if !yield(n, g.b.Failed("search", err)) {
 				return
@@ -146,7 +148,9 @@ func (b *base) near(ctx context.Context, from center, area Area, opts []WithinOp
 		}
 		found := sorting{by: r}
 		atEnd := from.at.Longitude == 180 || from.at.Latitude == maxLatitude // as GEOADD may have written it
-		if (first.all || int64(len(first.some)) >= r.limit) && !(first.center != "" && atEnd) {
+		south, north, _ := area.bounds(from.at)
+		overPole := south <= -90 || north >= 90 // of which the server looks at a part
+		if (first.all || int64(len(first.some)) >= r.limit) && !(first.center != "" && atEnd) && !overPole {
 			for _, is := range first.some {
 				if p, ok := is.placed(from.at); ok {
 					found.add(p)

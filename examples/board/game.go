@@ -74,6 +74,9 @@ func play(ctx context.Context, s settings, stdout, stderr io.Writer) (_ *game, e
 	err = g.watch(ctx, stdout)
 	crew.EndAll(g.events, g.running[:]...)
 	if err == nil {
+		err = g.look(ctx) // what they have added since
+	}
+	if err == nil {
 		err = g.judge(ctx)
 	}
 	return g, err

@@ -237,7 +237,8 @@ func TestTransferAddsNothing(t *testing.T) {
 		require.ErrorIs(t, err, ErrFull)
 		_, err = r.Transfer(t.Context(), "b", WithPriority(256))
 		require.ErrorIs(t, err, ErrInvalidArgument)
-		_, err = r.Transfer(nil, "b") //nolint:staticcheck // it is told
+		var none context.Context
+		_, err = r.Transfer(none, "b")
 		require.ErrorIs(t, err, ErrInvalidArgument)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -488,5 +489,26 @@ func TestTransfersTellTheTruth(t *testing.T) {
 		t.Log(counts)
 		require.Positive(t, counts["acknowledged"])
 		require.Positive(t, counts["removed"]+counts["taken"])
+	})
+}
+
+// TestATransferBesideALongHistory: what is kept of those that are done does not push out how the message has ended.
+func TestATransferBesideALongHistory(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		r = r.with(WithKeepDone(24 * time.Hour))
+		finished, until := r.of.parts[18], r.of.parts[19]
+		tomorrow := decimal(time.Now().Add(23 * time.Hour).UnixMilli())
+		for from := int64(0); from < 100_000; from += 5000 {
+			known, ends := []string{"HSET", finished}, []string{"ZADD", until}
+			for n := from; n < from+5000; n++ {
+				known, ends = append(known, "8"+decimal(n), "d 1 1 1 1 x"), append(ends, tomorrow, "8"+decimal(n))
+			}
+			r.do(known...)
+			r.do(ends...)
+		}
+		done := r.transfers(t.Context(), "a")
+		r.acks("a")
+		require.NoError(t, redistest.Done(t, done).err)
 	})
 }

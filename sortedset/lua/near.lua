@@ -9,7 +9,7 @@
 -- Returns  array  {the score of the centre, empty if it is a position; 1: these are all members of the area, 0: there may be more;
 --                 members, each followed by its score}
 --          nil    the centre is a member that is not there
--- Replay   safe: it reads
+-- Replay   reads: it changes nothing
 local center = ''
 if ARGV[4] == 'FROMMEMBER' then
 	center = redis.call('zscore', KEYS[1], ARGV[5])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +95,10 @@ func (s *setCall) timed(ctx context.Context, name string) error {
 	if err == nil && len(first) > 0 && first[0].Score < earliest {
 		return exit.Failed(fmt.Errorf(`set %q: %w: its scores are no times, so it is a sorted set; see "rueidisson zset --help"`, name, rueidisson.ErrWrongKind))
 	}
-	return nil // the command says what else there is
+	if err != nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") { // the command says what else there is
+		return exit.Failed(err)
+	}
+	return nil
 }
 
 const setAddLong = `add adds each VALUE, and prints how many were not there. VALUE is a string, unless --as says

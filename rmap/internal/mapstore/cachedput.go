@@ -100,7 +100,7 @@ func (c *Cached) written(l Lifetime, now int64) func(send.Answer, error) (rueidi
 			c.Hub.Sweeper.Expect(&c.Names, c.Hub.Engine.Wall()+mapcache.Reweigh.Milliseconds())
 		}
 		if evicted, err := parts[2].AsInt64(); err == nil && evicted > 0 {
-			c.Hub.swept(core.Sweep{Cache: c.Key, Evicted: evicted, Written: true})
+			c.Hub.swept(core.Sweep{Kind: "map cache", Cache: c.Key, Evicted: evicted, Written: true})
 		}
 		return parts[1], nil
 	}
