@@ -149,7 +149,7 @@ func (b *base) near(ctx context.Context, from center, area Area, opts []WithinOp
 		found := sorting{by: r}
 		atEnd := from.at.Longitude == 180 || from.at.Latitude == maxLatitude // as GEOADD may have written it
 		south, north, _ := area.bounds(from.at)
-		overPole := south <= -90 || north >= 90 // of which the server looks at a part
+		overPole := south <= -90 || north >= 90 // the server looks at a part of such an area
 		if (first.all || int64(len(first.some)) >= r.limit) && !(first.center != "" && atEnd) && !overPole {
 			for _, is := range first.some {
 				if p, ok := is.placed(from.at); ok {
