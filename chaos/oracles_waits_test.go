@@ -175,7 +175,7 @@ func TestABystanderSeesAServerThatIsBusy(t *testing.T) {
 	b := newBystander(t, s, "7.0")
 	raw := s.Client(t)
 	stop := b.watches(t.Context(), redistest.Name(t), true)
-	redistest.Do(t, raw, "EVAL", "for i = 1, tonumber(ARGV[1]) do end", "0", "300000000")
+	redistest.Do(t, raw, "EVAL", "for i = 1, tonumber(ARGV[1]) do end", "0", "100000000")
 	seen := stop()
 	require.Greater(t, seen.busy.computed, mostBusy)
 	require.Greater(t, seen.busy.longest, mostBusy)

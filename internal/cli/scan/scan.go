@@ -99,8 +99,11 @@ func (s *Scanner) tellMore() {
 // left out. A key whose slot has moved meanwhile is read where it is.
 func (s *Scanner) read(ctx context.Context, node rueidis.Client, keys []string) (now int64, texts map[string]string, err error) {
 	clock, err := node.Do(ctx, node.B().Time().Build()).AsIntSlice()
-	if err != nil || len(clock) != 2 {
-		return 0, nil, fmt.Errorf("TIME said %v: %w", clock, err)
+	if err == nil && len(clock) != 2 {
+		err = fmt.Errorf("TIME said %v", clock)
+	}
+	if err != nil {
+		return 0, nil, err
 	}
 	cmds := make(rueidis.Commands, len(keys))
 	for i, key := range keys {
@@ -112,9 +115,16 @@ func (s *Scanner) read(ctx context.Context, node rueidis.Client, keys []string) 
 		switch refused, is := rueidis.IsRedisErr(err); {
 		case err == nil && text != "":
 			texts[keys[i]] = text
-		case err != nil && !(is && strings.HasPrefix(refused.Error(), "WRONGTYPE")):
+		case err != nil && !(is && others(refused.Error())):
 			return 0, nil, err
 		}
 	}
 	return clock[0]*1_000_000 + clock[1], texts, nil
+}
+
+// others reports whether a key is not for us, as a refusal says: it has another type by now, or the user has no right to it. A user
+// who may not run the command has no right to any.
+func others(refusal string) bool {
+	return strings.HasPrefix(refusal, "WRONGTYPE") ||
+		strings.HasPrefix(refusal, "NOPERM") && !strings.Contains(refusal, "permissions to run the")
 }
