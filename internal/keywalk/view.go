@@ -50,7 +50,6 @@ type view struct {
 	id                string // of the server
 	epoch             string // rises when it gets a slot that another one had
 	owns, gives, gets slots
-	from              map[uint16]string // the servers that slots are got from
 }
 
 // moving reports whether only a part of a slot may be there.
@@ -106,11 +105,11 @@ func parse(text string) (v view, err error) {
 // add adds a slot, a range of slots, or one that moves: 7, 0-5460, [77->-id], [77-<-id].
 func (v *view) add(word string) error {
 	into := &v.owns
-	text, giver := word, ""
+	text := word
 	if inner, is := strings.CutPrefix(word, "["); is {
 		to, moving := &v.gives, false
 		if text, _, moving = strings.Cut(inner, "->-"); !moving {
-			text, giver, moving = strings.Cut(strings.TrimSuffix(inner, "]"), "-<-")
+			text, _, moving = strings.Cut(inner, "-<-")
 			to = &v.gets
 		}
 		if !moving {
@@ -129,12 +128,6 @@ func (v *view) add(word string) error {
 	}
 	for slot := from; slot <= to; slot++ {
 		into[slot] = true
-	}
-	if giver != "" {
-		if v.from == nil {
-			v.from = map[uint16]string{}
-		}
-		v.from[uint16(from)] = giver
 	}
 	return nil
 }

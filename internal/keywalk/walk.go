@@ -197,7 +197,7 @@ func (w *walk) ended(ctx context.Context, err error) error {
 }
 
 // settled notes what has been seen by a server that was scanned between two looks at it: the slots that it had all the time,
-// and those that came all the time from a server which was scanned earlier. One that it gives away meanwhile may have keys that
+// and those that came from a server which was scanned earlier. One that it gives away meanwhile may have keys that
 // neither had when it was scanned.
 func (w *walk) settled(before, after view) {
 	before.owns.each(func(slot uint16) {
@@ -206,11 +206,14 @@ func (w *walk) settled(before, after view) {
 		}
 	})
 	for _, earlier := range w.seen {
-		for slot, giver := range before.from {
-			if giver == earlier.id && earlier.had[slot] && !after.gives[slot] && (after.owns[slot] || after.gets[slot]) {
+		if earlier.id == after.id {
+			continue
+		}
+		earlier.had.each(func(slot uint16) {
+			if !after.gives[slot] && (after.owns[slot] || after.gets[slot]) {
 				w.left[slot] = false
 			}
-		}
+		})
 	}
 	w.seen = append(w.seen, visited{after.id, before.owns})
 }
