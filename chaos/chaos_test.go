@@ -28,7 +28,7 @@ func seedOf(t *testing.T) uint64 {
 // short is the length of a short round. An object that had no chance in its rounds has some again, so often at most.
 var short = redistest.Scaled(time.Second)
 
-const mostTries = 5
+const mostTries = 10
 
 // versions are the servers of a run: the lanes of a short one have the first two.
 var versions = redistest.Versions

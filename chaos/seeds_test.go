@@ -199,7 +199,7 @@ func TestASeedHasToBeInOnePlace(t *testing.T) {
 }
 
 // seedWithin is for how long rounds are run to find a seed.
-const seedWithin = 20 * time.Second
+const seedWithin = 40 * time.Second
 
 // TestSeedsAreFound: the oracles find each seed within 20 s of its nemesis. A short run has those of scripts, for which nothing has to
 // be compiled.
