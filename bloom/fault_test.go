@@ -181,7 +181,7 @@ func TestASlotThatMoves(t *testing.T) {
 	e, patient, ctx := engineOn(t, raw, hasty), engineOn(t, raw), t.Context()
 	require.ErrorIs(t, New[string](e, "{}a").Add(ctx, "a"), ErrInvalidArgument)
 	name := "{m}f"
-	f := made(t, e, name)
+	f := made(t, patient, name)
 	vs := values("v", 1000) // several exchanges
 	require.NoError(t, f.Add(ctx, vs...))
 	all := func(f *Filter[string]) error {
@@ -195,17 +195,18 @@ func TestASlotThatMoves(t *testing.T) {
 	require.NoError(t, f.Add(ctx, "where it was"))
 	require.NoError(t, all(f))
 	m.Move(t, keys.BloomConfig(name)) // the keys are apart
+	asks := New[string](e, name)
 	for what, op := range operations {
 		if what == "shape" {
-			require.NoError(t, op.do(ctx, f))
+			require.NoError(t, op.do(ctx, asks))
 			continue
 		}
-		err := op.do(ctx, f)
+		err := op.do(ctx, asks)
 		require.ErrorIs(t, err, core.ErrSlotMoving, what)
 		require.NotErrorIs(t, err, ErrOutcomeUnknown, what)
 	}
 	done := make(chan error, 2)
-	for _, do := range []func() error{func() error { return all(New[string](patient, name)) }, func() error { return New[string](patient, name).Add(ctx, "patience") }} {
+	for _, do := range []func() error{func() error { return all(f) }, func() error { return f.Add(ctx, "patience") }} {
 		go func() { done <- do() }() // ends when the slot has moved
 	}
 	m.Move(t, name)

@@ -39,8 +39,12 @@ func NewCache[T any](c Client, name string, opts ...CacheOption) *Cache[T] {
 	return &Cache[T]{common{newBase(e, "set cache", "sorted set", name, err, keys.OnCluster)}, m, cfg.lifetime}
 }
 
-// mostAdded bounds the members of a transaction.
-const mostAdded = 1000
+const (
+	// mostAdded bounds the members of a transaction.
+	mostAdded = 1000
+	// mostPicked is how many one call picks at random: it looks at each by its rank.
+	mostPicked = 500
+)
 
 // sendable returns the bytes of members, and their lifetime, if the handle can be used.
 func (c *Cache[T]) sendable(ctx context.Context, vs []T, opts []AddOption) (texts []string, l lifetime, err error) {
@@ -256,7 +260,7 @@ func (c *Cache[T]) Len(ctx context.Context) (n int64, err error) {
 // members are so large that it takes several answers, and these have always the same ones. Members that do not decode are the error in addition to
 // the others.
 //
-// Cost: one script call for each 1,000 members, or for as many as have 1 MB. Errors: as Has, and [ErrDecode]; [ErrInvalidArgument]
+// Cost: one script call for each 500 members, or for as many as have 1 MB. Errors: as Has, and [ErrDecode]; [ErrInvalidArgument]
 // also above 10,000: All walks them. Source: RSetCache.random.
 func (c *Cache[T]) Random(ctx context.Context, n int) (vs []T, err error) {
 	if err = c.b.Usable(ctx); err == nil {
@@ -264,7 +268,7 @@ func (c *Cache[T]) Random(ctx context.Context, n int) (vs []T, err error) {
 	}
 	var texts []string
 	if err == nil {
-		texts, err = sample(n, func(n int) ([]string, bool, error) { return c.pick(ctx, min(n, mostAdded)) })
+		texts, err = sample(n, func(n int) ([]string, bool, error) { return c.pick(ctx, min(n, mostPicked)) })
 	}
 	if err == nil {
 		vs, err = c.values(texts)

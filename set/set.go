@@ -259,7 +259,7 @@ func (s *Set[T]) Len(ctx context.Context) (n int64, err error) {
 // another server meanwhile, the walk begins anew there. A member that does not decode is an error that wraps rueidisson.ErrNotice, after which the walk continues;
 // any other error is the last.
 //
-// Cost: one script call for each 2,000 members, or for as many as have 1 MB. Errors: as Has, and [ErrDecode].
+// Cost: one script call for each 1,000 members, or for as many as have 1 MB. Errors: as Has, and [ErrDecode].
 // Source: RSet.iterator, RSet.readAll.
 func (s *Set[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return s.walk(ctx, "walk", s.b.h.pages(ctx, readSet, s.b.Key))

@@ -12,12 +12,15 @@ import (
 // mostMembers bounds the members of one command: the server does nothing else meanwhile.
 const mostMembers = 2000
 
+// mostWalked bounds the members of a page. The server goes from bucket to bucket for them.
+const mostWalked = 1000
+
 // pages walks the set of a key, some members at a time, by one of the scripts that include page.lua.
 func (h *hub) pages(ctx context.Context, by send.Operation, key string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for w := hashscan.Begin(); ; {
 			var texts []string
-			next, err := w.Step(hashscan.Config{Page: mostMembers}, func(a hashscan.Ask) (hashscan.Page, error) {
+			next, err := w.Step(hashscan.Config{Page: mostWalked}, func(a hashscan.Ask) (hashscan.Page, error) {
 				p, err := h.page(ctx, by, key, a)
 				texts = p.Texts
 				return p, err

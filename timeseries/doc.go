@@ -26,8 +26,8 @@
 //
 // # What it promises
 //
-// An Add is one step on the server, with the time to live of the entry: it appears whole. So are 500 entries or 1 MB of
-// [Series.AddMany], and of what [Series.PopFirst], [Series.PopLast] and [Series.RemoveRange] remove. An entry is popped by one caller.
+// An Add is one step on the server, with the time to live of the entry: it appears whole. So are 200 entries or 1 MB of
+// [Series.AddMany], and 300 or 1 MB of what [Series.PopFirst], [Series.PopLast] and [Series.RemoveRange] remove. An entry is popped by one caller.
 // First, last, and pops go by the times of entries. (Redisson's go by when entries expire.)
 //
 // A walk is several steps, in pages that are bounded by bytes and by time. It goes on after the last entry that it has seen, also if that

@@ -46,13 +46,13 @@ func New[T any](c Client, name string, opts ...Option) *Series[T] {
 
 const (
 	// mostAdded bounds the entries of one call that adds, which keeps the server for a millisecond or two.
-	mostAdded = 500
+	mostAdded = 200
 	// mostPage bounds the entries of one answer.
-	mostPage = 1000
+	mostPage = 500
 	// mostTaken bounds the entries that one call removes.
-	mostTaken = 500
+	mostTaken = 300
 	// mostLooked bounds the entries that one call looks at: many of them may have expired.
-	mostLooked = 1000
+	mostLooked = 500
 )
 
 // Add adds a value at a time, in whole milliseconds. Several values may have one time, also equal ones.
@@ -65,9 +65,10 @@ func (s *Series[T]) Add(ctx context.Context, t time.Time, v T, opts ...AddOption
 }
 
 // AddMany adds entries as Add does, all with the same time to live, and returns how many it has added. A label of [WithLabel] is
-// that of the entries that have none. Those of one call appear together; after an error some may have been added, and are counted.
+// that of the entries that have none. Those of one script call appear together; after an error some may have been added, and are
+// counted.
 //
-// Cost: one script call for each 500 entries, or for as many as have 1 MB; none without entries. Errors: as Add. Source:
+// Cost: one script call for each 200 entries, or for as many as have 1 MB; none without entries. Errors: as Add. Source:
 // RTimeSeries.addAll.
 func (s *Series[T]) AddMany(ctx context.Context, all []Entry[T], opts ...AddOption) (added int64, err error) {
 	added, err = s.add(ctx, all, opts)
@@ -120,7 +121,7 @@ func (b *base) add(ctx context.Context, ttl time.Duration, words []string) (int6
 // Get returns the entry of a time, and whether there is one. Of several it returns any one, and the same one until that is removed, or
 // expires, or one is added: [Series.Range] from and to the time walks all of them.
 //
-// Cost: one script call; another one for each 1,000 expired entries of that time. Errors: [ErrDecode], by a *[codec.DecodeError]; ctx's
+// Cost: one script call; another one for each 500 expired entries of that time. Errors: [ErrDecode], by a *[codec.DecodeError]; ctx's
 // error and cause; [ErrInvalidArgument]; [ErrSlotMoving]; [ErrClosed]; Redis' and the network's. Source: RTimeSeries.get, getEntry.
 func (s *Series[T]) Get(ctx context.Context, t time.Time) (e Entry[T], there bool, err error) {
 	if _, err = scoreOf(t); err != nil {
@@ -139,7 +140,7 @@ func (s *Series[T]) Get(ctx context.Context, t time.Time) (e Entry[T], there boo
 // added, removed or expires meanwhile may come or not. An entry that does not decode is [ErrDecode], which wraps rueidisson.ErrNotice too, and the walk
 // continues; another error ends it. The walk holds nothing on the server, so it may be left at any time.
 //
-// Cost: one script call for each 1,000 entries, expired ones too, or for as many as have about 1 MB. Errors: as [Series.Get]. Source:
+// Cost: one script call for each 500 entries, expired ones too, or for as many as have about 1 MB. Errors: as [Series.Get]. Source:
 // RTimeSeries.iterator, stream.
 func (s *Series[T]) All(ctx context.Context, opts ...RangeOption) iter.Seq2[Entry[T], error] {
 	return s.ranged(ctx, "walk", core.Notice, bounds(Earliest, Latest), opts)
@@ -285,7 +286,7 @@ func (b *base) plan(most int64) paging.Plan {
 //
 // A reply that is lost loses the entries that it has: about 1 MB at most, or one.
 //
-// Cost: one script call for each 500 entries, or for as many as have about 1 MB, or for each 1,000 that have expired; none if n is
+// Cost: one script call for each 300 entries, or for as many as have about 1 MB, or for each 500 that have expired; none if n is
 // 0. Errors: as [Series.Add], and [ErrDecode] by a *[codec.DecodeError]. Source: RTimeSeries.pollFirst, pollFirstEntries, which go by
 // the time that an entry lives: see docs/migrating.md.
 func (s *Series[T]) PopFirst(ctx context.Context, n int) ([]Entry[T], error) {
@@ -369,11 +370,11 @@ func (s *Series[T]) Remove(ctx context.Context, t time.Time) (was bool, err erro
 	return n > 0, s.b.Failed("remove from", err)
 }
 
-// RemoveRange removes the entries from one time through another, both included, and returns how many there were. 500 of
+// RemoveRange removes the entries from one time through another, both included, and returns how many there were. 300 of
 // them, fewer if they are large, are removed in one step; those that are added meanwhile may stay or be removed. Expired entries stay
 // for the sweeper. After an error some may have been removed, and are counted.
 //
-// Cost: one script call for each 500 entries, or for as many as have about 1 MB, or for each 1,000 that have expired. Errors: as
+// Cost: one script call for each 300 entries, or for as many as have about 1 MB, or for each 500 that have expired. Errors: as
 // [Series.Add]. Source: RTimeSeries.removeRange.
 func (s *Series[T]) RemoveRange(ctx context.Context, from, to time.Time) (removed int64, err error) {
 	removed, err = s.b.remove(ctx, bounds(from, to), math.MaxInt64)

@@ -288,6 +288,9 @@ func TestTransferWhoseRepliesAreLost(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := waiter.transfers(ctx, "a")
 			waiter.awaitsTransfers(1)
+			if script != removeScript.Body() { // which only the cancellation sends
+				redistest.Eventually(t, func() bool { return drop.Dropped() == 1 }, soon, time.Millisecond)
+			}
 			cancel()
 			got := redistest.Done(t, done)
 			require.ErrorIs(t, got.err, ErrRemoved)

@@ -14,7 +14,7 @@ end
 
 -- living returns entries, each followed by its time; where to go on after them: a time, empty if there are no others, and an entry,
 -- empty if it is the last one returned. It reads one first, and then at most four times as many at a time, 64 at most, since
--- large ones must not come in great numbers.
+-- large ones must not come in great numbers. How many are wanted does not bound a read: all of them may have expired.
 local function living()
 	local key, now, back = KEYS[1], tonumber(ARGV[1]), ARGV[2] == '1'
 	local most, limit, looks = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -27,7 +27,7 @@ local function living()
 	local found, bytes, looked, count, time, last = {}, 0, 0, 1, '', ''
 	redis.call('zcard', KEYS[2]) -- a key of another type is refused, also if there are no entries
 	while at < to and looked < looks and #found < 2 * most do
-		count = math.min(count, to - at, looks - looked, most - #found / 2)
+		count = math.min(count, to - at, looks - looked)
 		local got, names = redis.call(back and 'zrevrange' or 'zrange', key, at, at + count - 1, 'WITHSCORES'), {}
 		for i = 1, #got, 2 do
 			names[#names + 1] = got[i]
@@ -42,6 +42,9 @@ local function living()
 				found[#found + 1] = last
 				found[#found + 1] = time
 				last = ''
+			end
+			if #found == 2 * most then
+				break
 			end
 		end
 		local like = math.max(1, math.floor((limit - bytes) * looked / math.max(bytes, 1))) -- if the next ones are like these
