@@ -42,7 +42,7 @@ const discarded = "EXECABORT Transaction discarded because of: "
 type class int
 
 const (
-	final   class = iota // the server answered, and will not answer otherwise
+	final   class = iota // the answer stands
 	refused              // nothing was done; it may be sent again
 	lost                 // it may have been done
 )
@@ -57,7 +57,7 @@ func classify(err error) class {
 	if errors.As(err, &reply) {
 		return classifyReply(reply.Error())
 	}
-	if errors.As(err, new(*scripts.ApartError)) {
+	if errors.As(err, new(*scripts.ApartError)) || errors.Is(err, core.ErrClosed) { // the latter was not sent
 		return final
 	}
 	if isDial(err) || errors.Is(err, errUnmet) || errors.Is(err, errNoTurn) {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 const (
@@ -194,11 +195,27 @@ func (g *gathering) check() {
 	}
 }
 
-// launch has a worker send what is held.
+// launch has a worker send what is held. When Close waits no more, nothing is sent: all of it is answered with [core.ErrClosed].
 func (g *gathering) launch() {
-	g.sending = true
-	if !g.s.Spawn(g.flush) { // Close waits no more
-		go g.flush()
+	if g.sending = g.s.Spawn(g.flush); g.sending {
+		return
+	}
+	g.s.batches.under.Add(int64(len(g.held)))
+	g.answers(g.held)
+	for _, c := range g.held {
+		c.m.end(c.b, rueidis.NewErrorResult(core.ErrClosed))
+	}
+	clear(g.held)
+	g.held = g.held[:0]
+}
+
+// answers notes that calls have their answers, before they get them.
+func (g *gathering) answers(calls []heldCall) {
+	for _, c := range calls {
+		if c.m.answered = true; !c.m.left {
+			c.seat.answered++
+			c.seat.returns()
+		}
 	}
 }
 
@@ -270,12 +287,7 @@ func (g *gathering) send(calls []heldCall) {
 	b.exchange(b.to(), batch, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		for _, c := range calls {
-			if c.m.answered = true; !c.m.left {
-				c.seat.answered++
-				c.seat.returns()
-			}
-		}
+		g.answers(calls)
 	})
 }
 

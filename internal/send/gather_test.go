@@ -237,6 +237,34 @@ func TestAGatheredCallIsSentAgain(t *testing.T) {
 	require.Equal(t, 1, lost.Dropped())
 }
 
+// TestWhatIsHeldWhenTheClientClosesIsNotSent: its callers are told, and a later call of theirs is, too.
+func TestWhatIsHeldWhenTheClientClosesIsNotSent(t *testing.T) {
+	t.Parallel()
+	c := &pipelines{Client: redistest.Shared(t).Client(t)}
+	e := on(t, c)
+	s, name := holds(e), redistest.Name(t)
+	_, err := s.Run(t.Context(), getCommand, []string{name}, nil)
+	require.NoError(t, err)
+	c.alone.Store(0)
+	push := func(ctx context.Context) {
+		for range 2 {
+			_, err := s.Run(ctx, pushCommand, []string{name}, []string{"v"})
+			assert.ErrorIs(t, err, core.ErrClosed)
+			assert.NotErrorIs(t, err, core.ErrOutcomeUnknown)
+		}
+	}
+	gathers(s, context.Background(), push, push, func(ctx context.Context) {
+		g := seatOf(ctx, s).g
+		redistest.Eventually(t, func() bool {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return len(g.held) == 2
+		}, redistest.Soon, time.Millisecond)
+		assert.NoError(t, e.Close(t.Context()))
+	})
+	require.Zero(t, c.members.Load()+c.alone.Load())
+}
+
 // TestAGatheredCallMayBeLeft while it is held, and while it is sent: the others have their answers.
 func TestAGatheredCallMayBeLeft(t *testing.T) {
 	t.Parallel()
