@@ -146,7 +146,7 @@ func TestThePageIsMadeOfTheFigures(t *testing.T) {
 	for _, r := range allRows() {
 		require.False(t, seen[r.name], "two rows are %q", r.name)
 		seen[r.name] = true
-		if (r.optional() || isNew(r.name)) && all[r.name].Row == "" {
+		if r.optional() && all[r.name].Row == "" {
 			continue
 		}
 		_, is := all[r.name]
@@ -156,13 +156,6 @@ func TestThePageIsMadeOfTheFigures(t *testing.T) {
 	for name := range all {
 		require.True(t, seen[name], "no row is %q: run make ratios", name)
 	}
-}
-
-// isNew reports whether a row is of the objects that no run with nothing beside it has measured yet: the page calls it not measured.
-func isNew(row string) bool {
-	return slices.ContainsFunc([]string{"counter", "ids", "distinct", "adder", "bloom", "set", "sorted set"}, func(of string) bool {
-		return strings.HasPrefix(row, of+",") || strings.HasPrefix(row, of+" ")
-	})
 }
 
 func TestVerdicts(t *testing.T) {
