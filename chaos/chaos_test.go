@@ -181,6 +181,7 @@ func (a *arena) storm(t *testing.T, rnd *rand.Rand, d time.Duration) {
 				return
 			}
 			a.judged(t, all[i].o, all[i].n, max(long, all[i].n.lasts), rnd.Uint64())
+			a.grows(all[i].o)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func (a *arena) left(t testing.TB) {
 	for _, f := range found[:min(len(found), 10*mostShown)] {
 		t.Errorf("left after %d rounds: %s", a.rounds, f)
 	}
+	for _, f := range risen(a.samples) {
+		t.Errorf("after %d rounds there is more and more: %s", a.rounds, f)
+	}
 }
 
 func (a *arena) grown() (found []string) {
