@@ -27,9 +27,9 @@ import (
 // without Batch. A batch is no transaction: other clients may see and write between two of its operations, and some may fail.
 //
 // The ctx of a function has the values and the end of ctx. All operations of objects of this client take part that get it, except these:
-// operations that block or take something, such as LPOP; requests of more than 16 KB; those that wait for
-// replicas, with [WithReplicaAcks]; and what the client combines with calls of other goroutines anyway, such as counter.Counter.Add
-// and set.Set.Has. They are sent at once.
+// operations that block or take something, such as LPOP; those that rename or copy an object; reads whose answer may be long, such as walks;
+// requests of more than 16 KB; those that wait for replicas, with [WithReplicaAcks]; and what the client combines with calls of other
+// goroutines anyway, such as counter.Counter.Add and set.Set.Has. They are sent at once.
 //
 // A function that waits for something else, such as a lock or another function, delays the others by a millisecond, once. A
 // Batch under the ctx of a function shares its pipelines. Requests under the ctx of a function that has returned are not

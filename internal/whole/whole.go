@@ -29,7 +29,7 @@ var (
 	pttl   = scripts.NewCommand("PTTL", scripts.Reads)
 
 	// Unlink deletes keys.
-	Unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
+	Unlink = scripts.NewCommand("UNLINK", scripts.Once)
 )
 
 // The commands that an object sends from here, for its check.

@@ -5,5 +5,5 @@
 -- ARGV[1]   in how many ms; @ and a time, ms: then; empty: never
 --
 -- Returns  integer  1 there is such an object, and its time was changed, 0 else
--- Replay   unsafe: somebody else may have changed it in between
+-- Replay   once: somebody else may have changed it in between
 return ends(#KEYS, ARGV[1])
