@@ -1,12 +1,9 @@
 package rueidisson_test
 
 import (
-	"github.com/rueidisson/rueidisson/queue/reliable"
-	"github.com/rueidisson/rueidisson/redlock"
-	"github.com/rueidisson/rueidisson/rmap/readthrough"
-
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -19,8 +16,11 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/redlock"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rmap/readthrough"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/stream"
 )
@@ -254,112 +254,102 @@ var waitables = map[string]waitable{
 func TestAnOutageIsToldToAllWhoWaitTogether(t *testing.T) {
 	t.Parallel()
 	const waiters, timeout = 5, 2 * time.Second
-	for name, of := range waitables {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			redistest.Within(t, 2*timeout, func() time.Duration { // one after the other they would take four times that
-				longest := time.Duration(0)
-				server := redistest.Shared(t)
-				proxy := redistest.NewProxy(t, server.Addr())
-				key := redistest.Name(t)
-				of.hold(t, waiterProcess(t, server.Addr()), key)
-				p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(timeout))
-				if of.refused != nil {
-					redistest.Eventually(t, func() bool { // a busy machine may take longer than the sends of so short a timeout
-						return errors.Is(of.wait(t.Context(), p, key, 2*time.Second), of.refused)
-					}, redistest.Soon, time.Millisecond, "the server is not heard to refuse")
-				}
-				if of.sleeps {
-					proxy.BlackHole()
-				}
-				told := make(chan error, waiters)
-				for range waiters {
-					go func() { told <- of.wait(t.Context(), p, key, 0) }() // ends with the outage
-				}
-				time.Sleep(500 * time.Millisecond) // they wait by then, and it does not matter if one does not
-				if of.once {
-					proxy.Refuse()
-					proxy.CutAll()
-				} else {
-					proxy.BlackHole()
-				}
+	redistest.AtOnce(t, waitables, func(t *testing.T, of waitable) {
+		redistest.Within(t, 2*timeout, func() time.Duration { // one after the other they would take four times that
+			longest := time.Duration(0)
+			server := redistest.Shared(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			key := redistest.Name(t)
+			of.hold(t, waiterProcess(t, server.Addr()), key)
+			p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(timeout))
+			if of.refused != nil {
+				redistest.Eventually(t, func() bool { // a busy machine may take longer than the sends of so short a timeout
+					return errors.Is(of.wait(t.Context(), p, key, 2*time.Second), of.refused)
+				}, redistest.Soon, time.Millisecond, "the server is not heard to refuse")
+			}
+			if of.sleeps {
+				proxy.BlackHole()
+			}
+			told := make(chan error, waiters)
+			for range waiters {
+				go func() { told <- of.wait(t.Context(), p, key, 0) }() // ends with the outage
+			}
+			time.Sleep(500 * time.Millisecond) // they wait by then, and it does not matter if one does not
+			if of.once {
+				proxy.Refuse()
+				proxy.CutAll()
+			} else {
+				proxy.BlackHole()
+			}
+			require.Error(t, <-told)
+			first := time.Now()
+			for range waiters - 1 {
 				require.Error(t, <-told)
-				first := time.Now()
-				for range waiters - 1 {
-					require.Error(t, <-told)
-				}
-				longest = max(longest, time.Since(first))
-				proxy.Restore()
-				proxy.Accept()
-				return longest
-			})
+			}
+			longest = max(longest, time.Since(first))
+			proxy.Restore()
+			proxy.Accept()
+			return longest
 		})
-	}
+	})
 }
 
 // TestAWaitOnASilentServerIsNoAnswer: nobody was told that it is held.
 func TestAWaitOnASilentServerIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	for name, of := range waitables {
+	redistest.AtOnce(t, waitables, func(t *testing.T, of waitable) {
 		if of.refused == nil {
-			continue // its waits end with their contexts, which is no answer either
+			return // its waits end with their contexts, which is no answer either
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-			p, key := waiterProcess(t, proxy.Addr()), redistest.Name(t)
-			proxy.BlackHole()
-			told := make(chan error, 3)
-			for range cap(told) {
-				go func() { told <- of.wait(t.Context(), p, key, 500*time.Millisecond) }() // ends by its own bound
-			}
-			for range cap(told) {
-				err := <-told
-				require.Error(t, err)
-				require.NotErrorIs(t, err, of.refused)
-			}
-			proxy.Restore()
-		})
-	}
+		proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+		p, key := waiterProcess(t, proxy.Addr()), redistest.Name(t)
+		proxy.BlackHole()
+		told := make(chan error, 3)
+		for range cap(told) {
+			go func() { told <- of.wait(t.Context(), p, key, 500*time.Millisecond) }() // ends by its own bound
+		}
+		for range cap(told) {
+			err := <-told
+			require.Error(t, err)
+			require.NotErrorIs(t, err, of.refused)
+		}
+		proxy.Restore()
+	})
 }
 
 // TestAWaitThatItsContextEndsInAnOutageSaysSo: the error of each waiter of a process is ctx's, and says why the server was
 // not reached.
 func TestAWaitThatItsContextEndsInAnOutageSaysSo(t *testing.T) {
 	t.Parallel()
-	for name, of := range waitables {
-		if of.sleeps || name == "loader" { // they do not wait for a server
-			continue
+	waits := maps.Clone(waitables)
+	maps.DeleteFunc(waits, func(name string, of waitable) bool { return of.sleeps || name == "loader" }) // they do not wait for a server
+	redistest.AtOnce(t, waits, func(t *testing.T, of waitable) {
+		server := redistest.Shared(t)
+		proxy := redistest.NewProxy(t, server.Addr())
+		key := redistest.Name(t)
+		of.hold(t, waiterProcess(t, server.Addr()), key)
+		lasts := pace.Scale(20 * time.Second)
+		p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(lasts*3/2)) // which a wait bears an outage for
+		ctx, cancel := context.WithTimeout(t.Context(), lasts)
+		defer cancel()
+		told := make(chan error, 3)
+		for range cap(told) {
+			go func() {
+				err := of.wait(ctx, p, key, 0) // ends with ctx
+				for of.once && errors.Is(err, rueidisson.ErrOutcomeUnknown) {
+					err = of.wait(ctx, p, key, 0) // the cut met a question that runs once
+				}
+				told <- err
+			}()
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Shared(t)
-			proxy := redistest.NewProxy(t, server.Addr())
-			key := redistest.Name(t)
-			of.hold(t, waiterProcess(t, server.Addr()), key)
-			lasts := pace.Scale(20 * time.Second)
-			p := waiterProcess(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(lasts*3/2)) // which a wait bears an outage for
-			ctx, cancel := context.WithTimeout(t.Context(), lasts)
-			defer cancel()
-			told := make(chan error, 3)
-			for range cap(told) {
-				go func() {
-					err := of.wait(ctx, p, key, 0) // ends with ctx
-					for of.once && errors.Is(err, rueidisson.ErrOutcomeUnknown) {
-						err = of.wait(ctx, p, key, 0) // the cut met a question that runs once
-					}
-					told <- err
-				}()
-			}
-			time.Sleep(500 * time.Millisecond) // they wait by then, and it does not matter if one does not
-			proxy.Refuse()
-			proxy.CutAll()
-			for range cap(told) {
-				err := <-told
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.ErrorIs(t, err, rueidisson.ErrUnreached)
-			}
-			proxy.Accept()
-		})
-	}
+		time.Sleep(500 * time.Millisecond) // they wait by then, and it does not matter if one does not
+		proxy.Refuse()
+		proxy.CutAll()
+		for range cap(told) {
+			err := <-told
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.ErrorIs(t, err, rueidisson.ErrUnreached)
+		}
+		proxy.Accept()
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +50,16 @@ func onVersions(t *testing.T, test func(t *testing.T, version string)) {
 			test(t, version)
 		})
 	}
+}
+
+// AtOnce runs a subtest for each of these at the same time, whatever -parallel says: they mostly wait.
+func AtOnce[T any](t *testing.T, all map[string]T, test func(t *testing.T, of T)) {
+	t.Helper()
+	var running sync.WaitGroup
+	for name, of := range all {
+		running.Go(func() { t.Run(name, func(t *testing.T) { test(t, of) }) })
+	}
+	running.Wait()
 }
 
 // MiniredisClient returns a client of an embedded server of this test.
