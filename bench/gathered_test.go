@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -14,6 +15,7 @@ import (
 // gatheredRows: 125 functions of a batch, which set eight buckets each, one after the other.
 var gatheredRows = []row{
 	{"Batch, 1,000 Sets by 125 functions, by one DoMulti", "us/batch", goal{atMost: 2}, besideScript("batch of sets", "multi of sets", 1, microseconds)},
+	{"Batch, 1,000 Sets by 125 functions, by eight DoMultis", "us/batch", goal{}, besideScript("batch of sets", "eight multis of sets", 1, microseconds)},
 	{"Batch, 1,000 Sets by 1,000 functions, by one DoMulti", "us/batch", goal{}, besideScript("batch of functions", "multi of sets", 1, microseconds)},
 }
 
@@ -26,10 +28,14 @@ func init() {
 	}
 	impls["batch of sets"] = of(125)
 	impls["batch of functions"] = of(1000)
-	impls["multi of sets"] = func(addr string) (impl, error) {
-		c, err := rueidis.NewClient(connection(addr))
-		return pipelined{c}, err
+	in := func(parts int) func(addr string) (impl, error) {
+		return func(addr string) (impl, error) {
+			c, err := rueidis.NewClient(connection(addr))
+			return pipelined{c, parts}, err
+		}
 	}
+	impls["multi of sets"] = in(1)
+	impls["eight multis of sets"] = in(8)
 }
 
 // gatheredNames are the names of a thousand buckets.
@@ -69,18 +75,24 @@ func (i gathered) locker(name string) locker {
 
 func (i gathered) close() { _ = i.c.Close(context.Background()) }
 
-type pipelined struct{ c rueidis.Client }
+// pipelined is pipelines of so many parts, one after the other.
+type pipelined struct {
+	c     rueidis.Client
+	parts int
+}
 
 func (i pipelined) locker(name string) locker {
 	names := gatheredNames("multi:" + name)
 	return call(func(ctx context.Context, _ int) error {
-		cmds := make(rueidis.Commands, 0, len(names))
-		for _, name := range names {
-			cmds = append(cmds, i.c.B().Set().Key(name).Value(text64).Build())
-		}
-		for _, res := range i.c.DoMulti(ctx, cmds...) {
-			if err := res.Error(); err != nil {
-				return err
+		for some := range slices.Chunk(names, len(names)/i.parts) {
+			cmds := make(rueidis.Commands, 0, len(some))
+			for _, name := range some {
+				cmds = append(cmds, i.c.B().Set().Key(name).Value(text64).Build())
+			}
+			for _, res := range i.c.DoMulti(ctx, cmds...) {
+				if err := res.Error(); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
