@@ -5,11 +5,13 @@
 #   DIR/bin/redis-server-7    Redis 7.0
 #   DIR/bin/redis-server-8    Redis 8.0
 #   DIR/bin/valkey-server-8   Valkey 8.1
+#   DIR/lib/rejson.so         the module RedisJSON 2.8, for all three
 #
 # A fitting server on PATH is linked. On Debian the others are unpacked below DIR from the mirror
 # that the machine already uses, with the C library of their own release, so nothing is installed
 # and no service is started; no root is needed. On other systems it says what to install and goes
-# on with what is there. Safe to call again: what is there and runs is kept.
+# on with what is there. The module comes from the index of pip's configuration, as one file of a wheel; it is for Linux on
+# x86_64. Safe to call again: what is there and runs is kept.
 set -eu
 
 repo=$(cd "$(dirname "$0")/.." && pwd)
@@ -133,3 +135,10 @@ for want in "redis-server-7 7 REDIS_SERVER_7 Redis 7.0" "redis-server-8 8 REDIS_
 		say "$4 $5 is missing: install it and put its server on PATH, or name it in $3"
 	fi
 done
+
+module=${REJSON_MODULE:-$dir/lib/rejson.so}
+if [ -n "${REJSON_MODULE:-}" ] || (cd "$repo" && go run ./internal/rejson "$dir" >&2); then
+	echo "REJSON_MODULE RedisJSON: $module"
+else
+	say "RedisJSON is missing: name the file of the module in REJSON_MODULE"
+fi

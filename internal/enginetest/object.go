@@ -21,6 +21,7 @@ type Object struct {
 	Reads  map[string]Read
 	Needs  []string // writes that a server without memory refuses, too
 	Read   string   // the write whose object is read while the server refuses
+	On     []redistest.Option
 }
 
 // Do is an operation on the object of a name.
@@ -58,7 +59,7 @@ func about(m redistest.Match, name string) redistest.Match {
 // LosesReplies drops the reply to each write once: it has been done, and is not sent again.
 func (o Object) LosesReplies(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
+	server := redistest.Shared(t, o.On...)
 	for what, one := range o.Writes {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +76,7 @@ func (o Object) LosesReplies(t *testing.T) {
 // ReadsAgain drops the reply to each read once: it is sent again.
 func (o Object) ReadsAgain(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
+	server := redistest.Shared(t, o.On...)
 	for what, one := range o.Reads {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

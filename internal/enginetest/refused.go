@@ -42,7 +42,7 @@ func denyWrites(_ *redistest.Server, raw rueidis.Client) (accept func()) {
 }
 
 func (o Object) refused(t *testing.T, name string, refuse func(s *redistest.Server, raw rueidis.Client) func()) {
-	server := redistest.StartUnsaving(t)
+	server := redistest.StartUnsaving(t, o.On...)
 	raw := server.Client(t)
 	redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
 	e := On(t, server.Client(t, func(c *rueidis.ClientOption) { c.Username, c.Password = "orders", "password" }))

@@ -43,7 +43,7 @@ func (c *Cluster) launch(o options) error {
 	var wg sync.WaitGroup
 	failed := make([]error, clusterNodes)
 	for i := range c.nodes {
-		binary, dir := need(c.t, o.versionOf(i)), c.t.TempDir()
+		binary, dir := o.need(c.t, o.versionOf(i)), c.t.TempDir()
 		wg.Go(func() { failed[i] = c.launchNode(i, binary, dir, o) })
 	}
 	wg.Wait()

@@ -82,6 +82,45 @@ func Missing(versions ...string) error {
 	return nil
 }
 
+// findJSON returns the path of the module RedisJSON, or "" if this machine has none.
+func findJSON() string {
+	if path := os.Getenv("REJSON_MODULE"); path != "" {
+		return path
+	}
+	if root, err := moduleRoot(); err == nil {
+		if path := filepath.Join(root, ".servers", "lib", "rejson.so"); exists(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// NeedJSON skips the test if this machine has no module RedisJSON, or fails it where servers are required.
+func NeedJSON(t testing.TB) (there bool) {
+	t.Helper()
+	if findJSON() != "" {
+		return true
+	}
+	const missing = "no module RedisJSON on this machine: `make servers` gets it, for Linux on x86_64"
+	if Required() {
+		t.Fatal("redistest: " + missing)
+	} else {
+		t.Skipf("SKIPPED, NOT TESTED: %s", missing)
+	}
+	return false
+}
+
+// need returns the server binary of a version. Without one, or without the module that it is to load, it skips the test, or
+// fails it where servers are required.
+func (o options) need(t testing.TB, version string) string {
+	t.Helper()
+	path := need(t, version)
+	if path != "" && o.json && !NeedJSON(t) {
+		return ""
+	}
+	return path
+}
+
 // need returns the server binary; without one it skips the test, or fails it where servers are required.
 func need(t testing.TB, version string) string {
 	t.Helper()

@@ -35,6 +35,22 @@ func TestMissingServer(t *testing.T) {
 	missing("fails where a variable names nothing", "fail", "REDIS_SERVER_7", "/no/such/server")
 }
 
+func TestMissingModule(t *testing.T) {
+	server := need(t, "7.0")
+	for required, want := range map[string]string{"0": "skip", "1": "fail"} {
+		t.Run(want, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			t.Setenv("REDIS_SERVER_7", server)
+			t.Setenv("REJSON_MODULE", "")
+			t.Setenv("RUEIDISSON_REQUIRE_SERVERS", required)
+			spy := &verdictSpy{TB: t}
+			require.Empty(t, options{json: true}.need(spy, "7.0"))
+			require.Equal(t, want, spy.verdict)
+			require.Equal(t, server, options{}.need(t, "7.0"))
+		})
+	}
+}
+
 func TestVariableNamesTheServer(t *testing.T) {
 	t.Setenv("REDIS_SERVER_8", "/bin/sh")
 	require.Equal(t, "/bin/sh", need(t, "8.0"))

@@ -76,15 +76,15 @@ func leaks() int {
 }
 
 // Shared returns the server that all tests of this process share: it is started by the first one, is never flushed, and
-// cannot be killed or paused. Tests keep apart by [Name]. Of the options only [Version] has a meaning here. The
-// package's TestMain must call [Main].
+// cannot be killed or paused. Tests keep apart by [Name]. Of the options only [Version] and [JSON] have a meaning here: a
+// server with the module is another one. The package's TestMain must call [Main].
 func Shared(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	o := resolve(opts)
 	if len(o.settings) != len(resolve(nil).settings) {
 		t.Fatal("redistest: the shared server takes no Config: use Start")
 	}
-	binary := need(t, o.version)
+	binary := o.need(t, o.version)
 	p, err := sharedProcess(o, binary)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,11 @@ func sharedProcess(o options, binary string) (*process, error) {
 	if !shared.ready {
 		return nil, fmt.Errorf("redistest: a shared server needs a TestMain that calls redistest.Main")
 	}
-	if p := shared.servers[o.version]; p != nil {
+	kind := o.version
+	if o.json {
+		kind += " with JSON"
+	}
+	if p := shared.servers[kind]; p != nil {
 		return p, nil
 	}
 	dir, err := os.MkdirTemp("", "redistest")
@@ -106,11 +110,11 @@ func sharedProcess(o options, binary string) (*process, error) {
 		return nil, err
 	}
 	shared.dirs = append(shared.dirs, dir)
-	p, err := launch(binary, dir, func(int) ([]setting, error) { return o.settings, nil })
+	p, err := launch(binary, dir, func(port int) ([]setting, error) { return o.lines(dir, port) })
 	if err != nil {
 		return nil, err
 	}
-	shared.servers[o.version] = p
+	shared.servers[kind] = p
 	return p, nil
 }
 

@@ -16,6 +16,7 @@ type options struct {
 	version  string
 	versions []string // of the nodes of a cluster, in turn
 	settings []setting
+	json     bool
 	tls      tlsOptions
 	wrap     func(binary string) string // what is started instead; nil: the server itself
 }
@@ -41,6 +42,16 @@ func (o options) versionOf(node int) string {
 // Config adds a line to the server's configuration file, as in Config("appendonly", "yes").
 func Config(name string, values ...string) Option {
 	return func(o *options) { o.settings = append(o.settings, append(setting{name}, values...)) }
+}
+
+// JSON has the server load the module RedisJSON, which `make servers` gets, or REJSON_MODULE names.
+func JSON() Option {
+	return func(o *options) { o.json = true }
+}
+
+// JSONIfAny is [JSON] where this machine has the module, for a server that other tests use, too: see [NeedJSON].
+func JSONIfAny() Option {
+	return func(o *options) { o.json = findJSON() != "" }
 }
 
 func resolve(opts []Option) options {
@@ -74,7 +85,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 // start runs a server whose configuration depends on its port.
 func start(t testing.TB, o options, more func(port int) ([]setting, error), args ...string) *Server {
 	t.Helper()
-	dir, binary := t.TempDir(), need(t, o.version)
+	dir, binary := t.TempDir(), o.need(t, o.version)
 	if o.wrap != nil {
 		binary = o.wrap(binary)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +23,16 @@ func TestStartRunsEachVersion(t *testing.T) {
 			require.Contains(t, text, want)
 		})
 	}
+}
+
+// TestJSONLoadsTheModule into each version, in a server of its own; the shared server without it is another one.
+func TestJSONLoadsTheModule(t *testing.T) {
+	t.Parallel()
+	OnReal(t, func(t *testing.T, raw rueidis.Client) {
+		require.NoError(t, raw.Do(t.Context(), raw.B().Arbitrary("JSON.SET").Keys(Name(t)).Args("$", "1").Build()).Error())
+	}, JSON())
+	plain := Shared(t).Client(t)
+	require.ErrorContains(t, plain.Do(t.Context(), plain.B().Arbitrary("JSON.GET").Keys(Name(t)).Build()).Error(), "unknown command")
 }
 
 func TestUnknownVersionIsAnError(t *testing.T) {

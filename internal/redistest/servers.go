@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -30,16 +31,20 @@ func OnServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 	OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) { test(t, client(t)) })
 }
 
-// OnReal is [OnServers] without the server in the process, which lacks something.
-func OnReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+// OnReal is [OnServers] without the server in the process, which lacks something. Of the options only [JSON] has a meaning.
+func OnReal(t *testing.T, test func(t *testing.T, raw rueidis.Client), opts ...Option) {
 	t.Helper()
-	onVersions(t, func(t *testing.T, version string) { test(t, Shared(t, Version(version)).Client(t)) })
+	onVersions(t, func(t *testing.T, version string) {
+		test(t, Shared(t, append(slices.Clone(opts), Version(version))...).Client(t))
+	})
 }
 
-// OnStarted is [OnReal] with a server of the test's own.
-func OnStarted(t *testing.T, test func(t *testing.T, server *Server)) {
+// OnStarted is [OnReal] with a server of the test's own, and any options.
+func OnStarted(t *testing.T, test func(t *testing.T, server *Server), opts ...Option) {
 	t.Helper()
-	onVersions(t, func(t *testing.T, version string) { test(t, Start(t, Version(version))) })
+	onVersions(t, func(t *testing.T, version string) {
+		test(t, Start(t, append(slices.Clone(opts), Version(version))...))
+	})
 }
 
 func onVersions(t *testing.T, test func(t *testing.T, version string)) {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -139,13 +140,17 @@ var secured sync.Map
 
 // lines returns the settings of a server in dir.
 func (o options) lines(dir string, port int) ([]setting, error) {
+	all := slices.Clone(o.settings)
+	if o.json {
+		all = append(all, setting{"loadmodule", findJSON()})
+	}
 	if !o.tls.on {
 		secured.Delete(address(port)) // it may have been the port of another server
-		return o.settings, nil
+		return all, nil
 	}
 	secured.Store(address(port), true)
 	own, err := o.tls.lines(dir, port)
-	return append(own, o.settings...), err
+	return append(own, all...), err
 }
 
 func (o tlsOptions) lines(dir string, port int) ([]setting, error) {

@@ -108,6 +108,7 @@ var layers = map[string]layer{
 	"internal/proc":                  testHelp,
 	"internal/quorum":                shared,
 	"internal/redistest":             testHelp,
+	"internal/rejson":                testHelp,
 	"internal/repo":                  testHelp,
 	"internal/sweep":                 shared,
 	"internal/testrun":               testHelp,
