@@ -52,8 +52,8 @@ type checked struct {
 	use  func(u *user, c *rueidisson.Client, name string)
 	// wrong is a command that makes the name one of another kind; none: the object has no key.
 	wrong []string
-	// needs a server with times to live of fields
-	fields bool
+	// needs a server with times to live of fields, or with a module
+	fields, module bool
 }
 
 // user runs operations. A failed operation fails the test.
@@ -565,6 +565,41 @@ var checkedKinds = map[string]checked{
 		},
 		wrong: []string{"RPUSH", "1"},
 	},
+	"JSON document": {
+		make: func(c *rueidisson.Client, name string) rueidisson.Checker {
+			return bucket.NewJSON[map[string]any](c, name)
+		},
+		use: func(u *user, c *rueidisson.Client, name string) {
+			type doc = map[string]any
+			j := bucket.NewJSON[doc](c, name)
+			whole := func(_ doc, _ bool, err error) error { return err }
+			one := doc{"n": 1, "s": "a", "l": []int{1}, "t": true}
+			u.do(j.Set(u.ctx, one), j.Set(u.ctx, one, bucket.WithTTL(time.Minute)), whole(j.Get(u.ctx)), last(j.SetIfAbsent(u.ctx, one)))
+			u.do(whole(j.Swap(u.ctx, one)), last(j.CompareAndSwap(u.ctx, one, one)), j.Merge(u.ctx, doc{"m": 1}))
+			for range 20 {
+				u.do(whole(j.Update(u.ctx, func(old doc, _ bool) (doc, bucket.Verdict, error) { return old, bucket.Store, nil })))
+			}
+			n, s, l, b := bucket.NumberAt[int](j, "$.n"), bucket.TextAt(j, "$.s"), bucket.ArrayAt[int](j, "$.l"), bucket.At[bool](j, "$.t")
+			did := func(_ any, _ bool, err error) error { return err }
+			sum, _, added := n.Add(u.ctx, 1)
+			longer, _, appended := s.Append(u.ctx, "b")
+			most, _, more := l.Append(u.ctx, 2)
+			size, _, inserted := l.Insert(u.ctx, 0, 0)
+			at, _, found := l.Index(u.ctx, 2)
+			e, _, popped := l.Pop(u.ctx, 0)
+			left, _, trimmed := l.Trim(u.ctx, 0, 0)
+			is, _, toggled := b.Toggle(u.ctx)
+			u.do(did(sum, true, added), did(longer, true, appended), did(most, true, more), did(size, true, inserted), did(at, true, found))
+			u.do(did(e, true, popped), did(left, true, trimmed), did(is, true, toggled))
+			kind, _, typed := b.Type(u.ctx)
+			length, _, measured := l.Len(u.ctx)
+			names, _, listed := bucket.At[doc](j, "$").Keys(u.ctx)
+			u.do(did(kind, true, typed), did(length, true, measured), did(names, true, listed), last(b.Set(u.ctx, true)), last(b.Delete(u.ctx)))
+			u.do(last(l.Clear(u.ctx)), whole(j.Take(u.ctx)), j.Set(u.ctx, one), last(j.CompareAndDelete(u.ctx, one)), last(j.Delete(u.ctx)))
+		},
+		wrong:  []string{"RPUSH", "1"},
+		module: true,
+	},
 	"sorted set": {
 		make: func(c *rueidisson.Client, name string) rueidisson.Checker { return sortedset.New[int](c, name) },
 		use: func(u *user, c *rueidisson.Client, name string) {
@@ -906,6 +941,9 @@ func eachKind(t *testing.T, test func(t *testing.T, kind checked, name string)) 
 	for label, kind := range checkedKinds {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
+			if kind.module {
+				redistest.NeedJSON(t)
+			}
 			test(t, kind, "orders:"+strings.ReplaceAll(label, " ", "-"))
 		})
 	}
@@ -919,9 +957,9 @@ func connected(t testing.TB, raw rueidis.Client, opts ...rueidisson.Option) *rue
 	return c
 }
 
-// unsupported reports whether the server lacks what the kind needs: times to live of fields. Its check then says so.
+// unsupported reports whether the server lacks what the kind needs: times to live of fields, or a module. Its check then says so.
 func unsupported(kind checked, err error) bool {
-	return kind.fields && errors.Is(err, errors.ErrUnsupported)
+	return (kind.fields || kind.module) && errors.Is(err, errors.ErrUnsupported)
 }
 
 // TestCheckIsContentAndWritesNothing checks objects that nobody has used, and some that are used.
@@ -933,7 +971,7 @@ func TestCheckIsContentAndWritesNothing(t *testing.T) {
 		for label, kind := range checkedKinds {
 			name := "orders:" + strings.ReplaceAll(label, " ", "-")
 			err := kind.make(c, name).Check(t.Context())
-			if kind.fields && errors.Is(err, errors.ErrUnsupported) {
+			if unsupported(kind, err) {
 				continue
 			}
 			assert.NoError(t, err, label)
@@ -941,7 +979,7 @@ func TestCheckIsContentAndWritesNothing(t *testing.T) {
 		n, err := raw.Do(t.Context(), raw.B().Dbsize().Build()).AsInt64()
 		require.NoError(t, err)
 		assert.Zero(t, n, "a check has written a key")
-	})
+	}, redistest.JSONIfAny())
 }
 
 // needsOf returns what the check of an object asks for.
@@ -1025,7 +1063,7 @@ func TestCheckAsksForEveryCommandThatIsUsed(t *testing.T) {
 				assert.Contains(t, passedOver, denied)
 			}
 		})
-	})
+	}, redistest.JSONIfAny())
 }
 
 // known leaves out commands that the server does not know.
@@ -1121,7 +1159,7 @@ func TestCheckNamesWhatIsNotPermitted(t *testing.T) {
 			require.ErrorIs(t, err, rueidisson.ErrNotPermitted)
 			assert.ErrorContains(t, err, "script")
 		})
-	})
+	}, redistest.JSONIfAny())
 }
 
 // TestCheckNamesCommandsThatTheServerDoesNotHave checks on servers whose configuration takes commands away, or renames
@@ -1165,7 +1203,7 @@ func TestCheckFindsAKeyOfAnotherKind(t *testing.T) {
 			assert.ErrorContains(t, err, fmt.Sprintf("key %q", name))
 			assert.ErrorContains(t, err, "check ")
 		})
-	})
+	}, redistest.JSONIfAny())
 }
 
 // TestCheckRefusesANameWithoutAsking checks objects without a name.

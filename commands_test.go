@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the table of commands into docs/r
 //	go test . -run TestCommandsOfThePage -update
 func TestCommandsOfThePageAreThoseOfTheObjects(t *testing.T) {
 	t.Parallel()
-	c := connected(t, redistest.Start(t, redistest.Version("8.0")).Client(t)) // which has all kinds
+	c := connected(t, redistest.Start(t, redistest.Version("8.0"), redistest.JSON()).Client(t)) // which has all kinds
 	var table strings.Builder
 	table.WriteString("| object | keys and their types | channels | commands |\n|---|---|---|---|\n")
 	for _, label := range slices.Sorted(maps.Keys(checkedKinds)) {

@@ -52,6 +52,7 @@
 //   - [bucket.New]: one value, with Update
 //   - [bucket.NewMany]: the values of many names
 //   - [bucket.NewBytes]: bytes that are read and written as a file is
+//   - [bucket.NewJSON]: a JSON document, read and written by paths; it needs the module RedisJSON
 //   - [bloom.New]: a Bloom filter: was it perhaps seen before?
 //   - [set.New]: members, with unions, intersections and differences
 //   - [set.NewCache]: members with times to live
@@ -131,6 +132,7 @@
 // [bucket.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#New
 // [bucket.NewMany]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewMany
 // [bucket.NewBytes]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewBytes
+// [bucket.NewJSON]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bucket#NewJSON
 // [bloom.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/bloom#New
 // [set.New]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#New
 // [set.NewCache]: https://pkg.go.dev/github.com/rueidisson/rueidisson/set#NewCache

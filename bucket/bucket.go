@@ -19,7 +19,7 @@ type Client = object.Client
 // holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same bucket.
 type Bucket[T any] struct {
-	common
+	measured
 	coding[T]
 }
 
@@ -27,7 +27,7 @@ type Bucket[T any] struct {
 func New[T any](c Client, name string, opts ...Option) *Bucket[T] {
 	e := c.Engine()
 	coding, err := newCoding[T](e, opts)
-	return &Bucket[T]{common{newBase(e, "bucket", name, err)}, coding}
+	return &Bucket[T]{measured{common{newBase(e, "bucket", name, err)}}, coding}
 }
 
 // coding writes and reads values, and says how long they stay.

@@ -13,11 +13,11 @@ import (
 // is the same string as that of a [Bucket], without a codec. A handle
 // holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same bytes.
-type Bytes struct{ common }
+type Bytes struct{ measured }
 
 // NewBytes returns a handle on the bytes of that name.
 func NewBytes(c Client, name string) *Bytes {
-	return &Bytes{common{newBase(c.Engine(), "bytes", name, nil)}}
+	return &Bytes{measured{common{newBase(c.Engine(), "bytes", name, nil)}}}
 }
 
 // piece is how many bytes one command reads or writes at most: others wait for it on the same connection.

@@ -15,15 +15,30 @@ var (
 	bytesCommands  = check.Sent(getrange, setrange, appends)
 	bytesScripts   = check.Scripts(lua, "lua/truncate.lua")
 	sizeCommands   = check.Sent(strlen)
+	jsonCommands   = check.Sent(jsonGet, jsonType, jsonObjKeys, jsonArrIndex, jsonSet, jsonDel, jsonClear, jsonMerge, jsonToggle, jsonStrAppend,
+		jsonArrAppend, jsonArrInsert, jsonArrTrim)
+	jsonScripts = check.Scripts(lua, "lua/json_*.lua")
 )
 
 // check checks a bucket and further keys.
 func (b *base) check(ctx context.Context, more []check.Key, commands ...check.Commands) error {
+	is := check.String
+	if b.Type == document {
+		is = check.JSON
+	}
 	return check.Run(ctx, check.Object{
 		Engine: b.Engine, Kind: b.Kind, Name: b.Name, Bad: b.Bad,
-		Keys:     append(check.Keys(check.String, b.Key), more...),
-		Commands: append(commands, whole.ScriptCommands, whole.SizeCommands, whole.KeyCommands, sizeCommands),
+		Keys:     append(check.Keys(is, b.Key), more...),
+		Commands: append(commands, whole.ScriptCommands, whole.SizeCommands, whole.KeyCommands),
 	})
+}
+
+// claim returns the key by which an Update goes before others, if there can be one.
+func (b *base) claim() []check.Key {
+	if at := (site{b.h, place{key: b.Key}}); at.claims() {
+		return check.Keys(check.String, at.Claim())
+	}
+	return nil
 }
 
 // Check reports what would keep the bucket from working: a name or an option that cannot be used, a
@@ -34,18 +49,25 @@ func (b *base) check(ctx context.Context, more []check.Key, commands ...check.Co
 // Cost: one script call; two more if the ACL refuses something. Errors: [ErrInvalidArgument]; rueidisson.ErrWrongKind;
 // rueidisson.ErrNotPermitted; ctx's error and cause; [ErrClosed]; Redis' and the network's.
 func (b *Bucket[T]) Check(ctx context.Context) error {
-	var claim []check.Key
-	if at := (site{b.b.h, place{key: b.b.Key}}); at.claims() {
-		claim = check.Keys(check.String, at.Claim())
+	return b.b.check(ctx, b.b.claim(), valueCommands, updateCommands, sizeCommands)
+}
+
+// Check does what [Bucket.Check] does. Without the module it returns errors.ErrUnsupported.
+//
+// Cost: as [Bucket.Check], and one command. Errors: as [Bucket.Check], and errors.ErrUnsupported.
+func (j *JSON[T]) Check(ctx context.Context) error {
+	if err := j.b.check(ctx, j.b.claim(), jsonCommands, jsonScripts); err != nil || check.Lists(ctx) {
+		return err
 	}
-	return b.b.check(ctx, claim, valueCommands, updateCommands)
+	_, err := read(ctx, j.b, firstText, jsonType, root)
+	return j.b.Failed("check", err)
 }
 
 // Check does what [Bucket.Check] does.
 //
 // Cost and errors: as [Bucket.Check].
 func (b *Bytes) Check(ctx context.Context) error {
-	return b.b.check(ctx, nil, bytesCommands, bytesScripts)
+	return b.b.check(ctx, nil, bytesCommands, bytesScripts, sizeCommands)
 }
 
 // Check does what [Bucket.Check] does for the bucket of a name, as an example of the names that are used. On a cluster the
@@ -53,5 +75,5 @@ func (b *Bytes) Check(ctx context.Context) error {
 //
 // Cost and errors: as [Bucket.Check].
 func (m *Many[T]) Check(ctx context.Context, name string) error {
-	return newBase(m.h.e, "bucket", name, m.bad).check(ctx, nil, manyCommands, manyScripts)
+	return newBase(m.h.e, "bucket", name, m.bad).check(ctx, nil, manyCommands, manyScripts, sizeCommands)
 }

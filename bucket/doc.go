@@ -14,7 +14,12 @@
 //
 // A [Bucket] is one value: Redisson's RBucket. It serves for what is read and written as a whole: a setting, a session, a
 // cached answer. [Many] reads and writes the buckets of many names together: RBuckets. [Bytes] is read and
-// written in parts, as a file is: RBinaryStream.
+// written in parts, as a file is: RBinaryStream. [JSON] is a document whose parts the server knows. They are read and
+// written by a path: RJsonBucket. It needs the module RedisJSON; without it each operation returns errors.ErrUnsupported.
+//
+//	doc := bucket.NewJSON[Product](c, "product:42")
+//	left, there, err := bucket.NumberAt[int64](doc, "$.stock").Add(ctx, -1)
+//	n, there, err := bucket.ArrayAt[string](doc, "$.tags").Append(ctx, "new")
 //
 // Values that belong together, and are read by a key, are entries of a map (package rmap). A number that many processes
 // add to is a counter. Work that is done once is in a queue.
@@ -29,7 +34,8 @@
 // A write is sent once. If its reply is lost, or the caller stops waiting, it returns [ErrOutcomeUnknown]: it may have been
 // done, or may be done still. Reads are sent again, and write nothing.
 //
-// Compare and swap, Update, [Bucket.Swap] and [Bucket.Take] leave a key of another type as it is, and return an error.
+// Compare and swap, Update, [Bucket.Swap] and [Bucket.Take] leave a key of another type as it is, and return an error. So do all
+// operations of [JSON] and its parts, except those that are about any key: Delete, Expire, Persist, Rename and Copy.
 //
 // # What it does not promise
 //
@@ -50,13 +56,18 @@
 // # Time to live
 //
 // What Set, Swap and CompareAndSwap write is permanent unless the call or the handle has [WithTTL] or [WithKeepTTL], as in
-// Redisson. Update keeps the time that the bucket has, unless WithTTL says otherwise. [Bytes] always keep it.
+// Redisson. Update keeps the time that the bucket has, unless WithTTL says otherwise. [Bytes], [JSON.Merge] and the parts of a
+// document always keep it. The set of Redisson's RJsonBucket keeps it, too.
 //
 // # Values
 //
 // They are msgpack unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise; both sides
 // must use the same codec, since nothing in Redis names it. What another codec has written comes as a
 // *[codec.DecodeError] with its bytes. A value has 512 MB at most, or rueidisson.WithMaxValue.
+//
+// Documents are plain JSON, by codec.JSON, as Redisson's JacksonCodec writes it. The module keeps integers of 64 bits, and
+// other numbers as float64. In a Go value of type any each number is a float64: take int64 or json.Number where an integer may
+// be beyond 2^53.
 //
 // # Together
 //

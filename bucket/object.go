@@ -29,7 +29,12 @@ func newBase(e *locking.Engine, kind, name string, bad error) *base {
 }
 
 // Failed names the operation and the bucket in an error that is not nil.
-func (b *base) Failed(op string, err error) error { return b.Object.Failed(op, unsaid(err)) }
+func (b *base) Failed(op string, err error) error {
+	if b.Type == document {
+		err = unread(err)
+	}
+	return b.Object.Failed(op, unsaid(err))
+}
 
 // unsaid returns an error without what a server says of a command that it does not know: that has the first arguments in it,
 // and so the value.
@@ -58,8 +63,11 @@ func write[A any](ctx context.Context, b *base, as func(send.Answer, error) (A, 
 	return whole.WriteBriefly(ctx, &b.Object, as, op, b.Keys, args...)
 }
 
-// common has the operations that [Bucket] and [Bytes] share.
+// common has the operations that [Bucket], [Bytes] and [JSON] share.
 type common struct{ b *base }
+
+// measured has those that [Bucket] and [Bytes] share.
+type measured struct{ common }
 
 // Name returns the name that the handle was made with, before any mapping.
 func (c common) Name() string { return c.b.Object.Name }
@@ -68,7 +76,7 @@ func (c common) Name() string { return c.b.Object.Name }
 //
 // Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's.
 // Source: RBucket.size.
-func (c common) Size(ctx context.Context) (n int64, err error) {
+func (c measured) Size(ctx context.Context) (n int64, err error) {
 	n, err = read(ctx, c.b, send.Number, strlen)
 	return n, c.b.Failed("measure", err)
 }
@@ -81,7 +89,8 @@ func (c common) Delete(ctx context.Context) (there bool, err error) { return c.b
 
 // Exists reports whether there is such a bucket.
 //
-// Cost: one command. Errors: as Size. Source: RBucket.isExists.
+// Cost: one command. Errors: ctx's error and cause; [ErrInvalidArgument]; [ErrClosed]; Redis' and the network's. Source:
+// RBucket.isExists.
 func (c common) Exists(ctx context.Context) (there bool, err error) { return c.b.Exists(ctx) }
 
 // Expire deletes the bucket when d has passed, and reports whether there is one. A write without [WithTTL] or
@@ -108,7 +117,7 @@ func (c common) Persist(ctx context.Context) (had bool, err error) { return c.b.
 
 // Remaining returns how long the bucket stays: 0 if there is none, -1 if it has no end.
 //
-// Cost: one command. Errors: as Size. Source: RBucket.remainTimeToLive.
+// Cost: one command. Errors: as Exists. Source: RBucket.remainTimeToLive.
 func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 	return c.b.Remaining(ctx)
 }
@@ -137,5 +146,5 @@ func (c common) Copy(ctx context.Context, to string) (bool, error) { return c.b.
 // SizeInMemory returns about how many bytes the bucket takes on the server, 0 if there is none. An ACL has to
 // allow memory|usage.
 //
-// Cost: one script call. Errors: as Size. Source: RBucket.sizeInMemory.
+// Cost: one script call. Errors: as Exists. Source: RBucket.sizeInMemory.
 func (c common) SizeInMemory(ctx context.Context) (n int64, err error) { return c.b.SizeInMemory(ctx) }

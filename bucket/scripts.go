@@ -19,6 +19,18 @@ var (
 	truncateScript = scripts.Must(lua, "lua/truncate.lua")
 )
 
+// Of documents.
+var (
+	documentSet    = scripts.Must(lua, "lua/json_set.lua")
+	documentSwap   = scripts.Must(lua, "lua/json_swap.lua")
+	documentTake   = scripts.Must(lua, "lua/json_take.lua")
+	documentChange = scripts.Must(lua, "lua/json_change.lua")
+	partAdd        = scripts.Must(lua, "lua/json_add.lua")
+	partPop        = scripts.Must(lua, "lua/json_pop.lua")
+	partLen        = scripts.Must(lua, "lua/json_len.lua")
+	partBytes      = scripts.Must(lua, "lua/json_bytes.lua")
+)
+
 // What only reads is sent again when its reply is lost; what writes is not:
 // another may have written in between, and would be overwritten.
 var (
@@ -36,9 +48,30 @@ var (
 	appends  = scripts.NewCommand("APPEND", scripts.Once)
 )
 
+// The commands of RedisJSON.
+var (
+	jsonGet      = scripts.NewCommand("JSON.GET", scripts.Reads)
+	jsonType     = scripts.NewCommand("JSON.TYPE", scripts.Reads)
+	jsonObjKeys  = scripts.NewCommand("JSON.OBJKEYS", scripts.Reads)
+	jsonArrIndex = scripts.NewCommand("JSON.ARRINDEX", scripts.Reads)
+
+	jsonSet       = scripts.NewCommand("JSON.SET", scripts.Once)
+	jsonDel       = scripts.NewCommand("JSON.DEL", scripts.Once)
+	jsonClear     = scripts.NewCommand("JSON.CLEAR", scripts.Once)
+	jsonMerge     = scripts.NewCommand("JSON.MERGE", scripts.Once)
+	jsonToggle    = scripts.NewCommand("JSON.TOGGLE", scripts.Once)
+	jsonStrAppend = scripts.NewCommand("JSON.STRAPPEND", scripts.Once)
+	jsonArrAppend = scripts.NewCommand("JSON.ARRAPPEND", scripts.Once)
+	jsonArrInsert = scripts.NewCommand("JSON.ARRINSERT", scripts.Once)
+	jsonArrTrim   = scripts.NewCommand("JSON.ARRTRIM", scripts.Once)
+)
+
 // What may be long: where it does not come in time it is asked how long it is. The answer to several buckets is long if
 // the first is.
 var (
+	readDocument = send.Sized(jsonGet, send.Sizing{By: partBytes})
+	readKeys     = send.Sized(jsonObjKeys, send.Sizing{})
+
 	readOne  = send.Sized(get, send.Sizing{By: strlen})
 	readMany = send.Sized(getManyScript, send.Sizing{By: strlen, Of: func(keys, _ []string) (k, a []string) { return keys[:1], nil }})
 )

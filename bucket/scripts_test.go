@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	for _, file := range files {
 		body, err := scripts.Read(lua, path.Join("lua", file.Name()))
 		require.NoError(t, err)
-		assert.True(t, scripts.IsPart(body) || seen[file.Name()], "nobody calls %s", file.Name())
+		json := strings.HasPrefix(file.Name(), "json_") // see TestJSONCallsPassWhatTheHeadersName
+		assert.True(t, scripts.IsPart(body) || json || seen[file.Name()], "nobody calls %s", file.Name())
 	}
 }

@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -39,32 +40,46 @@ const (
 // Cost: GET and one script call, for all that wait. Errors: f's; [ErrDecode]; as Set. A key of another type is an error,
 // and keeps what it has. Source: none; Redisson's compareAndSet in a loop does the same.
 func (b *Bucket[T]) Update(ctx context.Context, f func(old T, had bool) (T, Verdict, error), opts ...SetOption) (v T, there bool, err error) {
-	if err = b.b.Usable(ctx); err == nil && f == nil {
+	return update(ctx, b.b, place{key: b.b.Key}, b.lifetime, b, f, opts)
+}
+
+// typed writes and reads the values of a bucket.
+type typed[T any] interface {
+	encoded(v T) (string, error)
+	decoded(got value) (v T, there bool, err error)
+}
+
+func (b *Bucket[T]) encoded(v T) (string, error)        { return b.encode(b.b.Engine, v) }
+func (b *Bucket[T]) decoded(got value) (T, bool, error) { return b.decode(b.b.Object.Name, got) }
+
+// update changes the value at a place by a function of it. A handle has a lifetime.
+func update[T any](ctx context.Context, b *base, at place, handle lifetime, as typed[T], f func(old T, had bool) (T, Verdict, error), opts []SetOption) (v T, there bool, err error) {
+	if err = b.Usable(ctx); err == nil && f == nil {
 		err = fmt.Errorf("%w: nil function", ErrInvalidArgument)
 	}
 	var l lifetime
 	if err == nil {
-		l, err = b.lifetime.of(opts)
+		l, err = handle.of(opts)
 	}
 	if err != nil {
-		return v, false, b.b.Failed("update", err)
+		return v, false, b.Failed("update", err)
 	}
-	at := place{b.b.Key, lifetime{ttl: l.ttl, keep: l.keep || !l.given}}
+	at.lifetime = lifetime{ttl: l.ttl, keep: l.keep || !l.given}
 	var result T
-	one := &turn.Change[value]{Context: ctx, At: site{b.b.h, at}}
+	one := &turn.Change[value]{Context: ctx, At: site{b.h, at}}
 	one.Apply = func(old value) (now value, writes bool, err error) {
-		now, writes, result, err = b.apply(old, f)
+		now, writes, result, err = apply(as, old, f)
 		return now, writes, err
 	}
-	if err = b.b.h.updates.Do(ctx, at, one); err == nil {
+	if err = b.h.updates.Do(ctx, at, one); err == nil {
 		v, there = result, one.Now.there
 	}
-	return v, there, b.b.Failed("update", err)
+	return v, there, b.Failed("update", err)
 }
 
 // apply calls f with values, and returns bytes.
-func (b *Bucket[T]) apply(old value, f func(T, bool) (T, Verdict, error)) (now value, writes bool, v T, err error) {
-	was, had, err := b.decode(b.b.Object.Name, old)
+func apply[T any](as typed[T], old value, f func(T, bool) (T, Verdict, error)) (now value, writes bool, v T, err error) {
+	was, had, err := as.decoded(old)
 	if err != nil {
 		return old, false, v, err
 	}
@@ -78,7 +93,7 @@ func (b *Bucket[T]) apply(old value, f func(T, bool) (T, Verdict, error)) (now v
 		var none T
 		return value{}, had, none, nil
 	case verdict == Store:
-		text, err := b.encode(b.b.Engine, v)
+		text, err := as.encoded(v)
 		return value{text, true}, true, v, err
 	}
 	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrInvalidArgument, verdict)
@@ -88,6 +103,7 @@ func (b *Bucket[T]) apply(old value, f func(T, bool) (T, Verdict, error)) (now v
 type place struct {
 	key      string
 	lifetime lifetime
+	json     bool // it is a document
 }
 
 // site is where an Update reads and writes.
@@ -96,7 +112,12 @@ type site struct {
 	place
 }
 
-func (s site) Read(ctx context.Context) (value, error) { return s.h.get(ctx, s.key) }
+func (s site) Read(ctx context.Context) (value, error) {
+	if s.json {
+		return documentOf(s.h.e.Run(ctx, s.h.answering(readDocument, s.key), []string{s.key}, []string{root}))
+	}
+	return s.h.get(ctx, s.key)
+}
 
 // Change writes, or deletes, if the bucket still is old. A claim is a second key, for which it would wait while the slot
 // moves: there it looks at none.
@@ -105,21 +126,30 @@ func (s site) Change(ctx context.Context, old, to value, c *turn.Claim) (there v
 	if c.Looks() {
 		seen = "2"
 	}
-	args := []string{seen, old.text, flag(to.there), to.text, s.lifetime.text()}
+	script, args := changeScript, []string{seen, old.text, flag(to.there), to.text, s.lifetime.text(), "", "0"}
+	if s.json {
+		script, args[1] = documentChange, "["+old.text+"]"
+		args = append(args, root)
+	}
 	var got send.Answer
 	claims := c != nil && s.claims()
 	if claims {
-		op := s.h.answering(send.NoMigrationRetry(changeScript), s.key)
-		got, err = s.h.e.RunBriefly(ctx, op, []string{s.key, s.Claim()}, append(args[:len(args):len(args)], c.Token(), c.Millis()))
+		first := slices.Clone(args)
+		first[5], first[6] = c.Token(), c.Millis()
+		got, err = s.h.e.RunBriefly(ctx, s.h.answering(send.NoMigrationRetry(script), s.key), []string{s.key, s.Claim()}, first)
 	}
 	if !claims || send.Moving(err) {
-		got, err = s.h.e.RunBriefly(ctx, s.h.answering(changeScript, s.key), []string{s.key}, append(args, "", "0"))
+		got, err = s.h.e.RunBriefly(ctx, s.h.answering(script, s.key), []string{s.key}, args)
 	}
 	if err == nil && got.IsInt64() { // whether it was done, or that another goes first; else it is what is there
 		n, err := got.AsInt64()
 		return value{}, c.May(n), err
 	}
-	there, err = valueOf(got, err)
+	if s.json {
+		there, err = documentOf(got, err)
+	} else {
+		there, err = valueOf(got, err)
+	}
 	return there, false, err
 }
 

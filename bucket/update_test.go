@@ -24,7 +24,7 @@ func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, n
 
 // queued returns how many wait for the next turn of a bucket.
 func queued[T any](b *Bucket[T]) int {
-	waiting, _ := b.b.h.updates.Look(place{b.b.Key, lifetime{keep: true}})
+	waiting, _ := b.b.h.updates.Look(place{key: b.b.Key, lifetime: lifetime{keep: true}})
 	return waiting
 }
 
@@ -379,7 +379,7 @@ func TestUpdateReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 	b := New[int](enginetest.On(t, client), fresh(t, server.Client(t)))
 	_, _, err := b.Update(t.Context(), increment)
 	require.NoError(t, err)
-	at := place{b.b.Key, lifetime{keep: true}}
+	at := place{key: b.b.Key, lifetime: lifetime{keep: true}}
 	b.b.h.updates.Contest(at).Sticks.Store(int64(b.b.Engine.Mono() + time.Hour)) // others were faster for long
 	lost := proxy.DropReply(script(changeScript), 1)                             // which looks first
 	v, _, err := b.Update(t.Context(), increment)

@@ -2,6 +2,7 @@ package guide
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -71,6 +72,38 @@ func tail(ctx context.Context, c *rueidisson.Client, name string, n int64) (stri
 	return string(all), err
 }
 
+// Product is a document: its parts are read and written without the rest.
+type Product struct {
+	Name  string   `json:"name"`
+	Stock int64    `json:"stock"`
+	Tags  []string `json:"tags"`
+}
+
+// product returns the document of a product.
+func product(c *rueidisson.Client, id string) *bucket.JSON[Product] {
+	return bucket.NewJSON[Product](c, "product:"+id)
+}
+
+// deliver adds pieces to the stock of a product, and returns how many there are then. False: there is no such product.
+func deliver(ctx context.Context, c *rueidisson.Client, id string, pieces int64) (int64, bool, error) {
+	return bucket.NumberAt[int64](product(c, id), "$.stock").Add(ctx, pieces)
+}
+
+// tag adds a tag to a product, unless it has it.
+func tag(ctx context.Context, c *rueidisson.Client, id, name string) error {
+	tags := bucket.ArrayAt[string](product(c, id), "$.tags")
+	_, has, err := tags.Index(ctx, name)
+	if err == nil && !has {
+		_, _, err = tags.Append(ctx, name)
+	}
+	return err
+}
+
+// rename gives a product another name, if it still has the old one.
+func rename(ctx context.Context, c *rueidisson.Client, id, from, to string) (bool, error) {
+	return bucket.At[string](product(c, id), "$.name").CompareAndSwap(ctx, from, to)
+}
+
 // playlist is the songs of a user, in their order.
 func playlist(c *rueidisson.Client, user string) *list.List[string] {
 	return list.New[string](c, "playlist:"+user)
@@ -123,6 +156,24 @@ func cameBack(ctx context.Context, c *rueidisson.Client, days ...string) (int64,
 // raise adds to the level of a player, which has eight bits.
 func raise(ctx context.Context, c *rueidisson.Client, player, by int64) (int64, error) {
 	return bitset.New(c, "levels").Uint(8, 8*player).Add(ctx, by)
+}
+
+// Example_documents runs on a server without the module.
+func Example_documents() {
+	c, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	_, _, delivered := deliver(ctx, c, "tea", 7)
+	_, renamed := rename(ctx, c, "tea", "tea", "green tea")
+	for _, err := range []error{product(c, "tea").Set(ctx, Product{Name: "tea"}), delivered, tag(ctx, c, "tea", "new"), renamed} {
+		fmt.Println(errors.Is(err, errors.ErrUnsupported))
+	}
+	// Output:
+	// true
+	// true
+	// true
+	// true
 }
 
 func Example_buckets() {

@@ -34,6 +34,7 @@ const (
 	Set    = "set"
 	ZSet   = "zset"
 	Stream = "stream"
+	JSON   = "ReJSON-RL"
 )
 
 // Object describes an object on the server.

@@ -89,7 +89,7 @@ func (p *plan) ask(ctx context.Context) error {
 		}
 	}
 	for _, i := range got.missing {
-		if a := p.asks[i-1]; !newer[a.Command] {
+		if a := p.asks[i-1]; !newer[a.Command] && !strings.HasPrefix(a.Command, ofModule) {
 			wrong = append(wrong, fmt.Errorf("%w: the server has no command %s: its configuration renames it, or its version does not have it",
 				core.ErrNotPermitted, strings.ToUpper(p.name(a))))
 		}

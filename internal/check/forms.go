@@ -24,6 +24,9 @@ var optional = map[string]bool{
 // do without, as Bloom filters on an embedded server.
 var newer = map[string]bool{"bitfield": true, "bitfield_ro": true, "hpersist": true, "hpexpire": true, "hpexpireat": true, "hpexpiretime": true, "hpttl": true}
 
+// ofModule begins the names of commands that a module adds. Its objects say by themselves that a server does not have it.
+const ofModule = "json."
+
 var containers = map[string]bool{
 	"xgroup": true, "xinfo": true, "pubsub": true, "cluster": true, "client": true, "script": true, "memory": true,
 }
@@ -53,6 +56,9 @@ var keyless = map[string][]any{
 
 // kinds has the types of keys by the first letters of commands, and others by their names.
 func kindOf(name string) string {
+	if strings.HasPrefix(name, ofModule) {
+		return JSON
+	}
 	switch name {
 	case "sadd", "scard", "sismember", "smembers", "srem", "sscan", "smove", "spop", "srandmember", "smismember":
 		return Set

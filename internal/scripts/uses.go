@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	called  = regexp.MustCompile(`\b(?:redis\.)?p?call\(\s*'([A-Za-z]+)'(?:\s*,\s*'([A-Za-z]+)')?`)
+	called  = regexp.MustCompile(`\b(?:redis\.)?p?call\(\s*'([A-Za-z.]+)'(?:\s*,\s*'([A-Za-z]+)')?`)
 	variant = regexp.MustCompile(`(?:redis\.p?|\b)call\(\s*[^'\s]`)
 	runs    = regexp.MustCompile(`(?m)^-- Runs\s+(.*)$`)
 )

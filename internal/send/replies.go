@@ -82,11 +82,11 @@ func (s *Sender) SizeInMemory(ctx context.Context, keys []string) (int64, error)
 	return Number(s.Run(ctx, SizeScript, keys, nil))
 }
 
-// WrongType reports whether the server said, also by way of a script, that a key
+// WrongType reports whether the server, or a module, said, also by way of a script, that a key
 // is of another type.
 func WrongType(err error) bool {
 	var reply *rueidis.RedisError
-	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE")
+	return errors.As(err, &reply) && (strings.Contains(reply.Error(), "WRONGTYPE") || strings.HasPrefix(reply.Error(), "Existing key has wrong Redis type"))
 }
 
 // WrongKind reports whether a script said that a key is that of an object of

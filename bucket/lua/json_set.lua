@@ -1,0 +1,11 @@
+-- json_set.lua: write a document.
+--
+-- Include: json_store.lua
+-- KEYS[1]  document
+-- ARGV[1]  what is written
+-- ARGV[2]  NX: only if there is none; XX: only if there is one; empty: always
+-- ARGV[3]  time to live: ms, or keep for what the document has; empty: for ever
+--
+-- Returns  integer  1 it was written, 0 it was not
+-- Replay   once: a second run could overwrite a write of another client
+return store(KEYS[1], '$', ARGV[1], ARGV[2], ARGV[3])
