@@ -41,7 +41,7 @@ type world struct {
 }
 
 func startSingle(t *testing.T) *world {
-	server := redistest.Start(t)
+	server := redistest.Start(t, redistest.JSONIfAny())
 	w := &world{name: "single", redis: server.Client(t), addrs: []string{server.Addr()}}
 	w.jvm = peer.Options{Addr: server.Addr(), Watchdog: watchdog}
 	w.startBoth(t)
@@ -49,7 +49,7 @@ func startSingle(t *testing.T) *world {
 }
 
 func startCluster(t *testing.T) *world {
-	cluster := redistest.StartCluster(t)
+	cluster := redistest.StartCluster(t, redistest.JSONIfAny())
 	w := &world{name: "cluster", redis: cluster.Client(t), addrs: cluster.Addrs(), cluster: true}
 	w.jvm = peer.Options{Cluster: cluster.Addrs(), Watchdog: watchdog}
 	w.startBoth(t)

@@ -18,6 +18,7 @@ import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RGeo;
 import org.redisson.api.RHyperLogLog;
 import org.redisson.api.RIdGenerator;
+import org.redisson.api.RJsonBucket;
 import org.redisson.api.RLexSortedSet;
 import org.redisson.api.RBitSet;
 import org.redisson.api.RBucket;
@@ -114,6 +115,7 @@ final class Peer {
             case "idgenerator" -> Counters.run(r, object(r, RIdGenerator.class, redisson::getIdGenerator));
             case "hyperloglog" -> Counters.run(r, hyperLogLog(r));
             case "buckets" -> Buckets.many(r, object(r, RBuckets.class, name -> redisson.getBuckets(codec(r))));
+            case "document" -> Documents.run(r, document(r));
             case "binarystream" -> Buckets.bytes(r, object(r, RBinaryStream.class, redisson::getBinaryStream));
             case "set" -> Sets.run(r, set(r));
             case "setcache" -> sets.cache(r, setCache(r));
@@ -161,6 +163,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RBucket<Object> bucket(Request r) {
         return object(r, RBucket.class, name -> redisson.getBucket(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RJsonBucket<Object> document(Request r) {
+        return object(r, RJsonBucket.class, name -> Documents.named(redisson, name, r.codec()));
     }
 
     @SuppressWarnings("unchecked")
