@@ -11,7 +11,7 @@
 #           takes some minutes; RATIOS='-only fair -load "a busy machine"' chooses rows, and says what else the machine does
 # pictures  the pictures of README.md, into docs/img: real runs of the flash sale, and rows of docs/speed.json
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
-# servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
+# servers   Redis 7.0, Redis 8.0, Valkey 8.1 and the module RedisJSON into .servers
 # interop-table   what the last test-interop has proven, into docs/interop.md
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2

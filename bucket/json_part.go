@@ -15,13 +15,15 @@ import (
 
 // Part is a handle on a part of a document: what is at a path of it, of type V. It holds nothing.
 //
-// A path is a JSONPath, and begins with $, the document: $.stock, $.items[0].name, $..price. The last name of a path of names
-// need not be there for Set. A path may match no place, or several: $..price, $.items[*]. An operation of a path that matches
-// none does nothing, and says so: it returns false. So it does where there is no document, and where what is there is of
-// another type than the operation is for.
+// A path is a JSONPath, and begins with $, the document: $.stock, $.items[0].name, $..price.
 //
-// Of several places a write writes each, and its answer is about the first; [Part.All] reads all. [Part.Swap],
-// [Part.CompareAndSwap], [Part.CompareAndDelete] and [Array.Pop] do nothing to several, and return [ErrInvalidArgument].
+// A path may match no place. Then an operation does nothing, and returns false. It returns false also without a document, and
+// where what is there is of another type than the operation is for. Only Set and Merge add something: the last name of a
+// path to an object that is there.
+//
+// A path may match several places: $..price, $.items[*]. Then a write changes each of them, and its answer is about the first;
+// [Part.All] reads all. [Part.Swap], [Part.CompareAndSwap], [Part.CompareAndDelete] and [Array.Pop] change nothing, and return
+// [ErrInvalidArgument].
 //
 // Writes keep the time to live of the document.
 type Part[V any] struct{ spot[V] }
@@ -91,9 +93,9 @@ func (p *Part[V]) Keys(ctx context.Context) (names []string, there bool, err err
 	return names, names != nil, p.b.Failed("read the keys", err)
 }
 
-// Set writes a value at the path, and reports whether it did. It did not if there is no document, or the path leads nowhere: its
-// last name is added to an object, and no other part is made. It is sent once: after [ErrOutcomeUnknown] it may or may not
-// have been written.
+// Set writes a value at the path, and reports whether it did. It adds the last name of a path to an object, and makes no other
+// part on the way. Without a document it does nothing, unless the path is $: then it makes one, which is permanent. It is sent
+// once: after [ErrOutcomeUnknown] it may or may not have been written.
 //
 // Cost: one command. Errors: [ErrOutcomeUnknown]; errors.ErrUnsupported, without the module; [ErrInvalidArgument], also for a
 // path that the server cannot read; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
@@ -167,7 +169,7 @@ func (p *Part[V]) CompareAndDelete(ctx context.Context, old V) (did bool, err er
 	return did, p.b.Failed("compare and delete", err)
 }
 
-// Delete deletes what is at the path, and returns at how many places. That of $ deletes the document.
+// Delete deletes what is at the path, and returns at how many places. With the path $ it deletes the document.
 //
 // Cost: one command. Errors: as Set. Source: RJsonBucket.delete(path).
 func (p *Part[V]) Delete(ctx context.Context) (n int64, err error) {
@@ -183,8 +185,8 @@ func (p *Part[V]) Clear(ctx context.Context) (n int64, err error) {
 	return n, p.b.Failed("clear", err)
 }
 
-// Merge changes what is at the path by a patch, as [JSON.Merge] does, and reports whether it did: as Set does not, it does not
-// where the path leads nowhere.
+// Merge changes what is at the path by a patch, as [JSON.Merge] does, and reports whether it did. Where nothing is, it does what
+// Set does.
 //
 // Cost: one command. Errors: as Set. Source: RJsonBucket.merge(path, value).
 func (p *Part[V]) Merge(ctx context.Context, patch any) (did bool, err error) {

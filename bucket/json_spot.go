@@ -193,7 +193,7 @@ func unread(err error) error {
 		return err
 	}
 	if send.UnknownCommand(reply) {
-		return fmt.Errorf("%w: the server has no module RedisJSON", errors.ErrUnsupported)
+		return fmt.Errorf("%w: the server does not have the command of the module RedisJSON", errors.ErrUnsupported)
 	}
 	at := 0
 	if _, miss := fmt.Sscanf(reply.Error(), "Error occurred on position %d", &at); miss == nil {

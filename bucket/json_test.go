@@ -92,6 +92,10 @@ func TestJSONPathOfNoPlace(t *testing.T) {
 		require.Empty(t, all)
 		require.JSONEq(t, text, stored(t, raw, d.Name()), path)
 	}
+	_, did, err := At[int](d, "$.new").Swap(ctx, 1) // where Set would add it
+	require.NoError(t, err)
+	require.False(t, did)
+	require.JSONEq(t, text, stored(t, raw, d.Name()))
 	for _, index := range []int64{2, -2} {
 		_, did, err := ArrayAt[int](d, "$.l").Insert(ctx, index, 1)
 		require.NoError(t, err)
@@ -320,6 +324,10 @@ func TestJSONNullIsNil(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, did)
 	require.Equal(t, `{"z":null,"y":null}`, stored(t, raw, d.Name()))
+	whole := At[any](NewJSON[any](enginetest.On(t, raw), fresh(t, raw)), "$")
+	did, err = whole.Set(ctx, []int{1})
+	require.NoError(t, err)
+	require.True(t, did, "the path of the document makes one")
 	all, err := At[*int](d, "$.*").All(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []*int{nil, nil}, all)

@@ -13,7 +13,7 @@
 -- ARGV[8]  path
 --
 -- Returns  integer  1 it was done; 0 another goes first, and nothing was done
---          text     an array of what is there instead
+--          text     an array of what is there instead, which is empty if the path matches nothing
 --          nil      nothing is there, where the caller has read a value
 -- Replay   once: a second run finds what the first has written
 local first
@@ -24,9 +24,6 @@ if KEYS[2] then
 	end
 end
 local there = redis.call('json.get', KEYS[1], ARGV[8])
-if there == '[]' then
-	there = false
-end
 if ARGV[1] == '1' and there ~= ARGV[2] or ARGV[1] == '0' and there or ARGV[1] == '2' then
 	if KEYS[2] and ARGV[7] ~= '0' then
 		redis.pcall('set', KEYS[2], ARGV[6], 'PX', ARGV[7]) -- a full server has no room for it
