@@ -51,8 +51,8 @@
 //
 // The score of a place is the cell of its position that GEOADD computes, bit for bit; positions, distances and geohashes are those that Redis
 // computes from it. They are read as scores are. Only at the longitude 180 and at the highest latitude this package chooses the last cell, and not
-// the one beyond: there GEOSEARCH finds nothing, in Redis 7.0 and 8.0 and in Valkey 8.1. What Redisson puts exactly there is found by searches of more
-// than 2,000 members only.
+// the one beyond: there GEOSEARCH finds nothing, in Redis 7.0 and 8.0 and in Valkey 8.1. What Redisson puts exactly there is found by
+// [Geo.Within], and not written by [Geo.WithinInto].
 //
 // # Together
 //

@@ -155,16 +155,29 @@ func (a Area) bounds(center Position) (south, north, side float64) {
 // stretch is the scores from first through last.
 type stretch struct{ first, last uint64 }
 
+// bounds returns a stretch as ZCOUNT takes it. A score between two cells is in the one before it.
 func (s stretch) bounds() (lowest, highest string) {
-	return strconv.FormatUint(s.first, 10), strconv.FormatUint(s.last, 10)
+	return strconv.FormatUint(s.first, 10), "(" + strconv.FormatUint(s.last+1, 10)
 }
 
 // mostCells bounds the cells that cover an area. More of them have less around the area.
-const mostCells = 64
+const mostCells = 32
 
-// cover returns the scores that positions of an area may have, in their order, and of some around it.
-func (a Area) cover(center Position) []stretch {
+// reach returns how far from its centre an area reaches at most.
+func (a Area) reach() float64 {
+	far := a.width
+	if a.box {
+		far = (a.width+a.height)/2 + 1
+	}
+	return min(far, math.Pi*earthRadius+1)
+}
+
+// cover returns the scores that positions of an area may have that are so far from its centre at most, in their order, and of some
+// around it.
+func (a Area) cover(center Position, radius float64) []stretch {
 	south, north, side := a.bounds(center)
+	s, n, x := Radius(Distance(radius)).bounds(center)
+	south, north, side = max(south, s), min(north, n), min(side, x)
 	west, east := center.Longitude-side, center.Longitude+side
 	if side >= 180 {
 		west, east = -180, 180
@@ -181,6 +194,9 @@ func (a Area) cover(center Position) []stretch {
 	all := []stretch{}
 	for y := rows[0]; y <= rows[1]; y++ {
 		for x := columns[0]; x <= columns[1]; x++ {
+			if beyond(center, radius, x, y, level) {
+				continue
+			}
 			around := x & (1<<level - 1) // beyond the 180th degree it goes on at the other side
 			at := interleave(uint32(y), uint32(around))
 			rest := 2 * (halvings - level)
@@ -191,6 +207,26 @@ func (a Area) cover(center Position) []stretch {
 		all = append(all, stretch{1 << (2 * halvings), 1<<(2*halvings+2) - 1})
 	}
 	return joined(all)
+}
+
+// beyond reports whether all of a cell is farther away than a radius. The column may be beyond the 180th degree. The nearest point of a
+// cell that has another longitude is on its western or eastern side: at an end, or where the side comes nearest.
+func beyond(center Position, radius float64, x, y int64, level int) bool {
+	parts := float64(int64(1) << level)
+	west, east := float64(x)/parts*360-180, float64(x+1)/parts*360-180
+	south, north := (2*float64(y)/parts-1)*maxLatitude, (2*float64(y+1)/parts-1)*maxLatitude
+	if level == 0 || west <= center.Longitude && center.Longitude <= east {
+		return false
+	}
+	for _, side := range []float64{west, east} {
+		nearest := degrees(math.Atan2(math.Tan(radians(center.Latitude)), math.Cos(radians(side-center.Longitude))))
+		for _, latitude := range []float64{south, north, min(max(nearest, south), north)} {
+			if apart(center, Position{side, latitude}) <= radius+1e-3 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // row returns which cell of a level has a latitude, and column which has a longitude, which may be beyond the ends.

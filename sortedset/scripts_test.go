@@ -37,6 +37,8 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		}
 		look(what, err)
 	}
+	old(t, r, k.name)
+	r.Take()
 	for what, one := range reads {
 		_, err := one.do(t.Context(), k)
 		look(what, err)

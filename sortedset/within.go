@@ -14,7 +14,6 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
-	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -52,16 +51,19 @@ func (a Area) words() ([]string, error) {
 
 // center is where a search begins.
 type center struct {
-	words []string // as GEOSEARCH takes it
-	at    Position // not known of a member
+	words []string // as GEOSEARCHSTORE takes it
+	at    Position // unless it is a member
+	of    bool     // it is a member
+	text  string   // that member
 	bad   error
 }
 
-// centerAt returns a centre that is a position. That of a search is a tenth of a millimetre off the ends: GEOSEARCH around an end misses half
+// centerAt returns a centre that is a position. That of GEOSEARCHSTORE is a tenth of a millimetre off the ends: around an end it misses half
 // of what is there.
 func centerAt(at Position) center {
 	text := func(v, end float64) string { return strconv.FormatFloat(min(v, end-1e-9), 'f', -1, 64) }
-	return center{[]string{"FROMLONLAT", text(at.Longitude, 180), text(at.Latitude, maxLatitude)}, at, at.check()}
+	words := []string{"FROMLONLAT", text(at.Longitude, 180), text(at.Latitude, maxLatitude)}
+	return center{words: words, at: at, bad: at.check()}
 }
 
 // centerOf returns a centre that is a member.
@@ -70,32 +72,34 @@ func (m *members[T]) centerOf(v T) center {
 		return center{} // the handle cannot be used, and says so
 	}
 	text, err := m.text(v)
-	return center{words: []string{"FROMMEMBER", text}, bad: err}
+	return center{words: []string{"FROMMEMBER", text}, of: true, text: text, bad: err}
 }
 
 // Within walks the members in an area around a position, the nearest first, or the farthest [WithDescending]. [WithLimit] ends it
 // after the n nearest, or farthest. Members of one distance are in the order of their bytes.
 //
-// Up to 2,000 members, or about 1 MB, come with one call, and are of one moment. If more are to come, the walk reads the part of the
-// set around the area in pages, as [Set.All] does. It keeps the members of the area in the memory of the process, or as
-// many as the limit allows, to sort them. A member that does not move meanwhile comes once, also if the set moves to another
-// server. [WithUnsorted] keeps nothing.
+// The server reads the part of the set around the area, whose members are mostly two to three times as many as those in it. Up to 2,000 members of
+// that part, or about 1 MB, come with one call, and are of one moment. If there are more, the walk reads the part in pages, as
+// [Set.All] does. It keeps the members of the area in the memory of the process, or as many as the limit allows, to sort
+// them. A member that does not move meanwhile comes once, also if the set moves to another server. [WithUnsorted] keeps nothing.
+//
+// For the n nearest ones of more than 2,000, it looks at smaller circles around the centre, until one has at least n members, and reads that
+// one alone. For the n farthest ones it reads all.
 //
 // A member that does not decode is [ErrDecode], and the walk continues; another error ends it.
 //
-// Cost: one script call for up to 2,000 members or 1 MB. For more it takes another call for each 2,000 members in the part of the
-// set that it reads, and for each of up to 65 parts of it. With a limit the server looks at all members of the area first, which takes it 0.1 s
-// for 200,000; without one, or [WithUnsorted], a call takes some milliseconds. Errors: [ErrDecode], by a
+// Cost: one script call for up to 2,000 members or 1 MB of the part, another one for each 2,000 or 1 MB. The n nearest ones of more cost
+// a call for each circle in addition, mostly two to four. A call takes the server some milliseconds at most. Errors: [ErrDecode], by a
 // *[codec.DecodeError]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RGeo.search,
 // searchWithDistance, searchWithPosition.
 func (g *Geo[T]) Within(ctx context.Context, center Position, area Area, opts ...WithinOption) iter.Seq2[Near[T], error] {
 	return g.within(ctx, centerAt(center), area, opts)
 }
 
-// WithinOf walks the members in an area around a member, which is one of them, as [Geo.Within] does. If that member is not there, it is
-// [ErrNotFound].
+// WithinOf walks the members in an area around a member, as [Geo.Within] does: around the position that it has when the walk begins. The
+// member comes, too, unless it has moved away by then. If it is not there, that is [ErrNotFound].
 //
-// Cost and errors: as Within, and [ErrNotFound]. Source: as Within.
+// Cost: as Within, and a share of one command before it. Errors: as Within, and [ErrNotFound]. Source: as Within.
 func (g *Geo[T]) WithinOf(ctx context.Context, center T, area Area, opts ...WithinOption) iter.Seq2[Near[T], error] {
 	return g.within(ctx, g.centerOf(center), area, opts)
 }
@@ -127,65 +131,48 @@ type placed struct {
 func (b *base) near(ctx context.Context, from center, area Area, opts []WithinOption) iter.Seq2[placed, error] {
 	return func(yield func(placed, error) bool) {
 		r, err := object.Options(ranging{limit: math.MaxInt64}, opts, WithinOption.applyWithin)
-		words, bad := area.words()
-		if err = cmp.Or(b.Usable(ctx), err, from.bad, bad); err != nil {
+		_, bad := area.words()
+		err = cmp.Or(b.Usable(ctx), err, from.bad, bad)
+		if err == nil && r.limit > 0 && from.of {
+			from.at, err = b.whereIs(ctx, from.text)
+		}
+		if err != nil {
 			yield(placed{}, err)
 			return
 		}
 		if r.limit == 0 {
 			return
 		}
-		first, err := b.nearest(ctx, r, append(from.words, words...))
-		if err == nil && first.center != "" {
-			is, ok := scored{score: first.center}.placed(Position{})
-			if from.at = is.at; !ok {
-				err = &codec.DecodeError{Name: b.Name, Bytes: []byte(from.words[1]), Cause: errNoPosition}
-			}
+		s := search{b, from.at, area, r}
+		switch {
+		case r.unsorted:
+			s.any(ctx, yield)
+			return
+		case r.limited && !r.back:
+			err = s.nearest(ctx, yield)
+		default:
+			err = s.sorted(ctx, yield)
 		}
 		if err != nil {
 			yield(placed{}, err)
-			return
 		}
-		found := sorting{by: r}
-		atEnd := from.at.Longitude == 180 || from.at.Latitude == maxLatitude // as GEOADD may have written it
-		south, north, _ := area.bounds(from.at)
-		overPole := south <= -90 || north >= 90 // the server looks at a part of such an area
-		if (first.all || int64(len(first.some)) >= r.limit) && !(first.center != "" && atEnd) && !overPole {
-			for _, is := range first.some {
-				if p, ok := is.placed(from.at); ok {
-					found.add(p)
-				}
-			}
-			found.yield(yield)
-			return
-		}
-		b.around(ctx, from.at, area, r, yield)
 	}
 }
 
-// around walks the cells around an area, and yields the members that are in it.
-func (b *base) around(ctx context.Context, center Position, area Area, r ranging, yield func(placed, error) bool) {
-	found, n := sorting{by: r}, int64(0)
-	for _, s := range area.cover(center) {
-		lowest, highest := s.bounds()
-		for is, err := range b.walk(ctx, nil, begin{at: "first"}, lowest, highest, nil) {
-			if err != nil {
-				yield(placed{}, err)
-				return
-			}
-			p, ok := is.placed(center)
-			switch {
-			case !ok || !area.has(center, p.at):
-			case !r.unsorted:
-				found.add(p)
-			default:
-				if n++; !yield(p, nil) || n == r.limit {
-					return
-				}
-			}
-		}
+// whereIs returns the position of a member.
+func (b *base) whereIs(ctx context.Context, text string) (Position, error) {
+	score, err := b.h.scores.Do(ctx, b.Key, text)
+	if err != nil {
+		return Position{}, err
 	}
-	found.yield(yield)
+	if math.IsNaN(score) {
+		return Position{}, ErrNotFound
+	}
+	at, ok := positionOf(score)
+	if !ok {
+		return at, &codec.DecodeError{Name: b.Name, Bytes: []byte(text), Cause: errNoPosition}
+	}
+	return at, nil
 }
 
 // placed returns where a member is, as seen from a centre. It reports false if its score is no position, which is in no area.
@@ -238,61 +225,13 @@ func (s *sorting) yield(yield func(placed, error) bool) {
 	}
 }
 
-// nearAnswer is an answer of near.lua.
-type nearAnswer struct {
-	center string // its score
-	all    bool   // of the area
-	some   []scored
-}
-
-// nearest reads some members of an area.
-func (b *base) nearest(ctx context.Context, r ranging, words []string) (nearAnswer, error) {
-	order := "ANY"
-	if r.limit <= mostPage && !r.unsorted {
-		order = "ASC"
-		if r.back {
-			order = "DESC"
-		}
-	}
-	p := b.plan(mostPage)
-	p.N = mostPage
-	if each := b.h.sizes.Of(b.Key).Load(); each > 0 {
-		p.Bytes = min(p.N*each, paging.Bytes)
-	}
-	got, err := read(ctx, b, nearOf, p.Expect(readNear),
-		append([]string{decimal(min(r.limit, mostPage)), decimal(paging.Bytes), order}, words...)...)
-	b.saw(&p, got.some)
-	return got, err
-}
-
-func nearOf(got send.Answer, err error) (a nearAnswer, _ error) {
-	if err != nil {
-		return a, err
-	}
-	if got.Nil {
-		return a, ErrNotFound
-	}
-	parts, err := got.ToArray()
-	if err != nil {
-		return a, err
-	}
-	if len(parts) != 3 {
-		return a, fmt.Errorf("an answer of %d parts", len(parts))
-	}
-	if a.center, err = parts[0].ToString(); err != nil {
-		return a, err
-	}
-	all, err := parts[1].AsInt64()
-	if err == nil {
-		a.all = all == 1
-		a.some, err = scoredOf(parts[2])
-	}
-	return a, err
-}
-
 // WithinInto writes the members in an area around a position into the set of the name to, over whatever that name has, of any type and
 // with its time to live, and returns how many there are. [WithLimit] writes the n nearest, or the farthest [WithDescending], or
 // any [WithUnsorted]. They keep their positions, so that to is a set of places, too, unless [WithDistances] says otherwise.
+//
+// The server searches, by its own arithmetic: a member whose distance is the radius, to the last bit, may be in the one answer and not in
+// that of Within. What Redisson puts exactly at the longitude 180 or at the highest latitude is not written, and of an area
+// over a pole a part may be missing.
 //
 // It is one step: the server does nothing else meanwhile, about a second for 500,000 members in the area. On a cluster both
 // names share a hash tag. A server without GEOSEARCHSTORE, as that of package rueidissontest, returns [errors.ErrUnsupported].
@@ -304,6 +243,9 @@ func (g *Geo[T]) WithinInto(ctx context.Context, to string, center Position, are
 
 // WithinOfInto writes the members in an area around a member, which is one of them, as [Geo.WithinInto] does. If that member is not
 // there, it is [ErrNotFound], and nothing is written.
+//
+// Around a member that Redisson has put exactly at the longitude 180 or at the highest latitude, what is on both sides is written, and
+// that member is not.
 //
 // Cost and errors: as WithinInto, and [ErrNotFound]. Source: as WithinInto.
 func (g *Geo[T]) WithinOfInto(ctx context.Context, to string, center T, area Area, opts ...WithinIntoOption) (n int64, err error) {

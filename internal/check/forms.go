@@ -40,6 +40,7 @@ var forms = map[string][]any{
 	"rename": {key, key}, "renamenx": {key, key}, "copy": {key, key}, "smove": {key, key, "0"},
 	"sunionstore": {key, key}, "sinterstore": {key, key}, "sdiffstore": {key, key},
 	"zunionstore": {key, "1", key}, "zinterstore": {key, "1", key}, "zdiffstore": {key, "1", key}, "zrangestore": {key, key, "0", "0"},
+	"geopos":         {key, "m"},
 	"geosearch":      {key, "FROMLONLAT", "0", "0", "BYRADIUS", "0", "m"},
 	"geosearchstore": {key, key, "FROMLONLAT", "0", "0", "BYRADIUS", "0", "m"},
 	"set":            {key, "0"},

@@ -1,46 +1,61 @@
--- near.lua: some members of a set of places around a centre.
+-- near.lua: some members of a set of places whose scores are in ranges, and how many there are.
 --
+-- Include: place.lua
 -- KEYS[1]   set
 -- ARGV[1]   how many members at most
 -- ARGV[2]   bytes at most, about
--- ARGV[3]   ASC: the nearest ones; DESC: the farthest ones; ANY: those that the server finds first
--- ARGV[4…]  the centre and the area, as GEOSEARCH takes them
+-- ARGV[3]   if there are more members than that: none: no members are read; some: as many as there is room for
+-- ARGV[4]   the score of the member after which to go on; empty: from the start
+-- ARGV[5]   that member, which may be gone
+-- ARGV[i…]  for each range, in their order, the lowest and the highest score, as ZCOUNT takes them
 --
--- Returns  array  {the score of the centre, empty if it is a position; 1: these are all members of the area, 0: there may be more;
---                 members, each followed by its score}
---          nil    the centre is a member that is not there
+-- Returns  array  {how many members there are; members, each followed by its score}
 -- Replay   reads: it changes nothing
-local center = ''
-if ARGV[4] == 'FROMMEMBER' then
-	center = redis.call('zscore', KEYS[1], ARGV[5])
-	if not center then
-		return false
+local key, most, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local start, ranges, sum = 0, {}, 0
+if ARGV[4] ~= '' then
+	start = past(key, false, ARGV[4], ARGV[5])
+end
+for i = 6, #ARGV, 2 do
+	local n = redis.call('zcount', key, ARGV[i], ARGV[i + 1])
+	if n > 0 then
+		local range = {i, 0, n} -- how many of its members come before the place to go on
+		if start > 0 then
+			range[2] = math.max(start - redis.call('zcount', key, '-inf', '(' .. ARGV[i]), 0)
+		end
+		if range[2] < n then
+			ranges[#ranges + 1] = range
+			sum = sum + n - range[2]
+		end
 	end
 end
-local size, card = 1, redis.call('zcard', KEYS[1]) -- of the largest of some
-for i = 0, card > 0 and 4 or -1 do
-	local at = math.floor((card - 1) * i / 4)
-	size = math.max(size, #redis.call('zrange', KEYS[1], at, at)[1])
+local found, n, bytes, count = {}, 0, 0, 1
+if sum > most and ARGV[3] == 'none' then
+	return {sum, found}
 end
-local count = math.max(1, math.min(tonumber(ARGV[1]), math.floor(tonumber(ARGV[2]) / size)))
-local words = {unpack(ARGV, 4)}
-if ARGV[3] ~= 'ANY' then
-	words[#words + 1] = ARGV[3]
-end
-words[#words + 1] = 'COUNT'
-words[#words + 1] = count
-if ARGV[3] == 'ANY' then
-	words[#words + 1] = 'ANY'
-end
-words[#words + 1] = 'WITHHASH'
-local found = redis.call('geosearch', KEYS[1], unpack(words))
-local some, bytes = {}, 0
-for i, one in ipairs(found) do
-	bytes = bytes + #one[1]
-	if bytes > tonumber(ARGV[2]) and i > 1 then
-		return {center, 0, some}
+for _, range in ipairs(ranges) do
+	local i, at, to = unpack(range)
+	local first
+	while at < to and n < most do -- one first, and then at most four times as many, since large ones must not come in great numbers
+		local want, got = math.min(count, to - at, most - n)
+		if want == to then
+			got = redis.call('zrangebyscore', key, ARGV[i], ARGV[i + 1], 'WITHSCORES')
+		else
+			first = first or redis.call('zcount', key, '-inf', '(' .. ARGV[i])
+			got = redis.call('zrange', key, first + at, first + at + want - 1, 'WITHSCORES')
+		end
+		for j = 1, #got, 2 do
+			bytes = bytes + #got[j]
+			if bytes > limit and n > 0 then
+				return {sum, found}
+			end
+			found[2 * n + 1] = got[j]
+			found[2 * n + 2] = got[j + 1]
+			n = n + 1
+		end
+		at = at + #got / 2
+		local like = math.max(1, math.floor((limit - bytes) * n / math.max(bytes, 1))) -- if the next ones are like these
+		count = math.min(4 * count, 64, like)
 	end
-	some[2 * i - 1] = one[1]
-	some[2 * i] = string.format('%.0f', one[2])
 end
-return {center, #found < count and 1 or 0, some}
+return {sum, found}
