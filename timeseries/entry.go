@@ -20,8 +20,8 @@ type Entry[T any] struct {
 }
 
 // Earliest and Latest are the first and the last time that an entry may be added with: 285,000 years before and after 1970, since
-// the server counts milliseconds exactly up to 2^53. A range from Earliest begins with the first entry, and one to Latest ends with the
-// last one, whatever times they have.
+// the server counts milliseconds exactly up to 2^53. A range from Earliest, or before it, begins with the first entry, and one to Latest, or
+// after it, ends with the last one, whatever times they have. A range that ends before Earliest, or begins after Latest, has none.
 var (
 	Earliest = time.UnixMilli(-1 << 53).UTC()
 	Latest   = time.UnixMilli(1 << 53).UTC()
@@ -35,17 +35,22 @@ func scoreOf(t time.Time) (string, error) {
 	return decimal(t.UnixMilli()), nil
 }
 
+// moment returns the range of one time as the server takes it.
+func moment(t time.Time) (within [2]string, err error) {
+	score, err := scoreOf(t)
+	return [2]string{score, score}, err
+}
+
 // bounds returns a range of times as the server takes it.
 func bounds(from, to time.Time) [2]string {
 	lowest, highest := "-inf", "+inf"
-	if from.After(Latest) {
-		lowest = highest
-	} else if from.After(Earliest) {
+	if from.After(Latest) || to.Before(Earliest) {
+		return [2]string{"+inf", "-inf"} // which is empty
+	}
+	if from.After(Earliest) {
 		lowest = decimal(from.UnixMilli())
 	}
-	if to.Before(Earliest) {
-		highest = "-inf"
-	} else if to.Before(Latest) {
+	if to.Before(Latest) {
 		highest = decimal(to.UnixMilli())
 	}
 	return [2]string{lowest, highest}

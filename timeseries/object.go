@@ -39,7 +39,7 @@ type common struct{ b *base }
 // Name returns the name that the handle was made with, before any mapping.
 func (c common) Name() string { return c.b.Object.Name }
 
-// Delete deletes the series, and reports whether there was one.
+// Delete deletes the series, and reports whether there was one. Times to live without entries count, too, as in Redisson.
 //
 // Cost: one command. Errors: [ErrInvalidArgument]; [ErrOutcomeUnknown], which also ends a ctx that ends before the
 // answer; ctx's error and cause; [ErrSlotMoving]; [ErrClosed]; Redis' and the network's. Source: RTimeSeries.delete.
@@ -52,7 +52,7 @@ func (c common) Delete(ctx context.Context) (there bool, err error) { return c.b
 func (c common) Exists(ctx context.Context) (there bool, err error) { return c.b.Exists(ctx) }
 
 // Expire deletes the whole series when d has passed, with all that is added until then, and reports whether there is one. A series
-// that has become empty, and is written anew, has no such time.
+// that has become empty, and is written anew, has no such time. Times to live without entries count, too, as in Redisson.
 //
 // Cost: one script call. Errors: as Delete. Source: RTimeSeries.expire.
 func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err error) {

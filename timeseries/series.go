@@ -124,10 +124,11 @@ func (b *base) add(ctx context.Context, ttl time.Duration, words []string) (int6
 // Cost: one script call; another one for each 500 expired entries of that time. Errors: [ErrDecode], by a *[codec.DecodeError]; ctx's
 // error and cause; [ErrInvalidArgument]; [ErrSlotMoving]; [ErrClosed]; Redis' and the network's. Source: RTimeSeries.get, getEntry.
 func (s *Series[T]) Get(ctx context.Context, t time.Time) (e Entry[T], there bool, err error) {
-	if _, err = scoreOf(t); err != nil {
+	within, err := moment(t)
+	if err != nil {
 		return e, false, s.b.Failed("read", err)
 	}
-	for e, err = range s.ranged(ctx, "read", asIs, bounds(t, t), []RangeOption{WithLimit(1)}) {
+	for e, err = range s.ranged(ctx, "read", asIs, within, []RangeOption{WithLimit(1)}) {
 		return e, err == nil, err
 	}
 	return e, false, nil
@@ -305,10 +306,11 @@ func (s *Series[T]) PopLast(ctx context.Context, n int) ([]Entry[T], error) {
 //
 // Cost: as Get. Errors: as PopFirst. Source: RTimeSeries.getAndRemove, getAndRemoveEntry.
 func (s *Series[T]) Take(ctx context.Context, t time.Time) (e Entry[T], there bool, err error) {
-	if _, err = scoreOf(t); err != nil {
+	within, err := moment(t)
+	if err != nil {
 		return e, false, s.b.Failed("take from", err)
 	}
-	got, err := s.pop(ctx, "take from", 1, false, bounds(t, t))
+	got, err := s.pop(ctx, "take from", 1, false, within)
 	if len(got) > 0 {
 		e = got[0]
 	}
@@ -362,10 +364,10 @@ func (w *walk) take(ctx context.Context, most int64) ([]stored, error) {
 //
 // Cost: as Get. Errors: as [Series.Add]. Source: RTimeSeries.remove.
 func (s *Series[T]) Remove(ctx context.Context, t time.Time) (was bool, err error) {
-	_, err = scoreOf(t)
+	within, err := moment(t)
 	var n int64
 	if err == nil {
-		n, err = s.b.remove(ctx, bounds(t, t), 1)
+		n, err = s.b.remove(ctx, within, 1)
 	}
 	return n > 0, s.b.Failed("remove from", err)
 }
@@ -422,7 +424,7 @@ func (s *Series[T]) Rename(ctx context.Context, to string) (bool, error) {
 //
 // Cost: one script call. Errors: as Delete. Source: RTimeSeries.renamenx.
 func (s *Series[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return s.moved(to)(s.b.RenameIfAbsent(ctx, to))
+	return s.moved(to)(s.b.RenameIfAbsentBy(ctx, to, 1))
 }
 
 // Copy copies the series under another name, with its time to live, if nothing has that name, and reports whether it
@@ -431,7 +433,7 @@ func (s *Series[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error)
 //
 // Cost: one script call. Errors: as Delete. Source: RTimeSeries.copy.
 func (s *Series[T]) Copy(ctx context.Context, to string) (bool, error) {
-	return s.moved(to)(s.b.Copy(ctx, to))
+	return s.moved(to)(s.b.CopyBy(ctx, to, 1))
 }
 
 // moved has what is under another name now swept.

@@ -19,7 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestEachOperation is on a series of four entries, one of which has expired.
+// TestEachOperation runs each on a series of four entries. One of them has expired.
 func TestEachOperation(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) { eachOperation(t, raw) })
@@ -393,6 +393,91 @@ func TestAsAnObject(t *testing.T) {
 					return nil
 				}
 			},
+		}
+	})
+}
+
+// TestTheEndsOfTimeHaveNoNeighbours: what is at a time that no entry may be added with is not at the last one that it may be, or the first.
+func TestTheEndsOfTimeHaveNoNeighbours(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		k, ctx := kitOn(enginetest.On(t, raw), fresh(t, raw)), t.Context()
+		for i, time := range []string{"9007199254740994", "-9007199254740994", "inf", "-inf"} {
+			put(t, raw, k.name, time, packed{value: time}.text(idOf(decimal(int64(i)))), in(hour))
+		}
+		for _, end := range []time.Time{Earliest, Latest} {
+			for what, do := range map[string]func() (bool, error){
+				"get":    func() (bool, error) { _, there, err := k.s.Get(ctx, end); return there, err },
+				"take":   func() (bool, error) { _, there, err := k.s.Take(ctx, end); return there, err },
+				"remove": func() (bool, error) { return k.s.Remove(ctx, end) },
+			} {
+				there, err := do()
+				require.NoError(t, err, what)
+				require.False(t, there, what)
+			}
+			require.NoError(t, k.s.Add(ctx, end, "end"))
+			e, there, err := k.s.Take(ctx, end)
+			require.NoError(t, err)
+			require.True(t, there)
+			require.Equal(t, "end", e.Value)
+		}
+		for _, from := range []time.Time{Latest.Add(time.Millisecond), Earliest.Add(-2 * time.Millisecond)} {
+			n, err := k.s.RemoveRange(ctx, from, from.Add(time.Millisecond))
+			require.NoError(t, err)
+			require.Zero(t, n)
+		}
+		n, err := k.s.RemoveRange(ctx, Earliest, Latest)
+		require.NoError(t, err)
+		require.EqualValues(t, 4, n, "a range from one end to the other has all")
+	})
+}
+
+// TestEndsWithoutEntriesAreNoSeries: they are not copied, nor renamed, and are not in the way. Entries without ends are one.
+func TestEndsWithoutEntriesAreNoSeries(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx := t.Context()
+		k := kitOn(enginetest.On(t, raw), fresh(t, raw))
+		leftover := func(name string) {
+			redistest.Do(t, raw, "DEL", name)
+			redistest.Do(t, raw, "ZADD", keys.SeriesEnds(name), in(hour), packed{value: "left over"}.text(idOf("x")))
+		}
+		for what, do := range map[string]func(context.Context, string) (bool, error){
+			"copy": k.s.Copy, "rename": k.s.Rename, "rename if absent": k.s.RenameIfAbsent,
+		} {
+			redistest.Do(t, raw, append([]string{"DEL"}, keys.Series(k.to)...)...)
+			leftover(k.name)
+			did, err := do(ctx, k.to)
+			require.NoError(t, err, what)
+			require.False(t, did, what)
+			require.Empty(t, state(t, raw, k.to), what)
+			redistest.Do(t, raw, "DEL", keys.SeriesEnds(k.name))
+			leftover(k.to)
+			put(t, raw, k.name, "2", packed{value: "b"}.text(idOf("2")), in(hour))
+			did, err = do(ctx, k.to)
+			require.NoError(t, err, what)
+			require.True(t, did, what)
+			require.Equal(t, "2=b:hour", state(t, raw, k.to), what)
+			redistest.Do(t, raw, append([]string{"DEL"}, keys.Series(k.name)...)...)
+			redistest.Do(t, raw, append([]string{"DEL"}, keys.Series(k.to)...)...)
+			redistest.Do(t, raw, "ZADD", k.name, "1", packed{value: "a"}.text(idOf("1")))
+			leftover(k.to)
+			did, err = do(ctx, k.to)
+			require.NoError(t, err, what)
+			require.True(t, did, what)
+			require.Equal(t, "1=a:missing", state(t, raw, k.to), what)
+			did, err = do(ctx, k.to)
+			require.NoError(t, err, what)
+			require.False(t, did, "it is renamed, or the copy is in the way: %s", what)
+		}
+		for what, do := range map[string]func() (bool, error){
+			"expire": func() (bool, error) { return k.s.Expire(ctx, hour) }, "delete": func() (bool, error) { return k.s.Delete(ctx) },
+		} {
+			redistest.Do(t, raw, append([]string{"DEL"}, keys.Series(k.name)...)...)
+			leftover(k.name)
+			did, err := do()
+			require.NoError(t, err, what)
+			require.True(t, did, "as in Redisson: %s", what)
 		}
 	})
 }

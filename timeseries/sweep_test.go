@@ -136,6 +136,69 @@ func TestOneOfTheFleetSweepsAtATime(t *testing.T) {
 	})
 }
 
+// TestASweepLeavesWhatIsNotItsOwn: a key of another type that has the name of the latch stays as it is. A latch without an end gets one.
+func TestASweepLeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw)
+		latch := keys.SweepLatch(r.s.b.Key)
+		redistest.Do(t, raw, "RPUSH", latch, "foreign")
+		r.write(0, numbered(0, 1, 0)...)
+		require.ErrorContains(t, r.visit().Err, "WRONGTYPE")
+		require.EqualValues(t, 1, r.card())
+		require.Negative(t, redistest.Left(t, raw, latch), "it has no end")
+		redistest.Do(t, raw, "SET", latch, "left without an end")
+		require.True(t, r.visit().Busy)
+		require.Positive(t, redistest.Left(t, raw, latch), "it has one now")
+	})
+}
+
+// TestASweepThatIsRefusedChangesNothing: an entry is in both keys, or in none.
+func TestASweepThatIsRefusedChangesNothing(t *testing.T) {
+	t.Parallel()
+	redistest.OnStarted(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		r.write(0, numbered(0, 3, 0)...)
+		name := r.s.b.Key
+		for user, may := range map[string][]string{
+			"no ranks": {"~*", "+@all", "-zremrangebyrank"}, "no members": {"~*", "+@all", "-zrem"},
+			"reads the ends": {"~" + name, "~" + keys.SweepLatch(name), "%R~*", "+@all"}, "reads the entries": {"~redisson__*", "%R~*", "+@all"},
+		} {
+			redistest.Do(t, r.raw, append([]string{"ACL", "SETUSER", "u", "reset", "on", ">password", "&*"}, may...)...)
+			client := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "u", "password" })
+			err := swept{hubOf(enginetest.On(t, client, r.clock.To)), name}.Visit().Err
+			require.Error(t, err, user)
+			require.Regexp(t, "ermission|can't run this command|can't access", err.Error(), user)
+			require.EqualValues(t, 3, r.card(), user)
+		}
+		require.EqualValues(t, 3, r.visit().Expired)
+	})
+}
+
+// TestTheLastEntryLeavesAKeyOfAnotherType at the name of Redisson's counter.
+func TestTheLastEntryLeavesAKeyOfAnotherType(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw)
+		redistest.Do(t, raw, "SET", keys.SeriesIDs(r.s.b.Key), "foreign")
+		for what, last := range map[string]func() error{
+			"sweep": func() error { r.write(0, numbered(0, 1, 0)...); return r.visit().Err },
+			"pop":   func() error { r.write(hour, numbered(0, 1, 0)...); return last(r.s.PopFirst(t.Context(), 1)) },
+			"remove": func() error {
+				r.write(hour, numbered(0, 1, 0)...)
+				return last(r.s.RemoveRange(t.Context(), Earliest, Latest))
+			},
+		} {
+			require.NoError(t, last(), what)
+			require.Zero(t, r.card(), what)
+			msg := redistest.Do(t, raw, "GET", keys.SeriesIDs(r.s.b.Key))
+			text, err := msg.ToString()
+			require.NoError(t, err, what)
+			require.Equal(t, "foreign", text, what)
+		}
+	})
+}
+
 // TestAClockAheadSweepsNothing, and says so; one that is right, or behind, drops what has expired by it.
 func TestAClockAheadSweepsNothing(t *testing.T) {
 	t.Parallel()

@@ -122,9 +122,19 @@ func (o *Object) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return o.pairs(ctx, "rename", to, renameScript, "1", "0")
 }
 
+// RenameIfAbsentBy is RenameIfAbsent of an object that is there if its n-th key is. Other keys of the new name are no object.
+func (o *Object) RenameIfAbsentBy(ctx context.Context, to string, n int) (bool, error) {
+	return o.pairs(ctx, "rename", to, renameScript, "1", strconv.Itoa(2*n-1))
+}
+
 // Copy copies the object under another name, if nothing has that name.
 func (o *Object) Copy(ctx context.Context, to string) (bool, error) {
-	return o.pairs(ctx, "copy", to, copyScript)
+	return o.pairs(ctx, "copy", to, copyScript, "0")
+}
+
+// CopyBy is Copy of an object that is there if its n-th key is. Other keys of the new name are no object.
+func (o *Object) CopyBy(ctx context.Context, to string, n int) (bool, error) {
+	return o.pairs(ctx, "copy", to, copyScript, strconv.Itoa(2*n-1))
 }
 
 // SizeInMemory returns about how many bytes the keys take on the server.

@@ -1,5 +1,6 @@
 -- sweep.lua: drop entries of a time series that have expired, a batch at a time and one process of the fleet at a time.
 --
+-- Include: ids.lua
 -- Include: latch.lua
 -- KEYS[1]  time series
 -- KEYS[2]  when its entries end
@@ -23,6 +24,10 @@ end
 local key, ends = KEYS[1], KEYS[2]
 local due = redis.call('zcount', ends, '-inf', ARGV[2])
 redis.call('zcard', key) -- a key of another type is refused before anything has changed
+if due > 0 then -- and so is what the user may not do: the two keys must not part
+	redis.call('zrem', key, '')
+	redis.call('zremrangebyrank', ends, 1, 0)
+end
 local busy = due > 0 and denied(KEYS[4], ARGV[1], ARGV[3])
 if busy then
 	return {-1, busy}
@@ -40,7 +45,7 @@ while gone < most and bytes < limit do
 	count = math.min(4 * count, 64, like)
 end
 if gone > 0 and redis.call('exists', key) == 0 then
-	redis.pcall('unlink', KEYS[3])
+	forget(KEYS[3])
 end
 local first = redis.call('zrange', ends, 0, 0, 'WITHSCORES')
 return {gone, gone < due and 1 or 0, first[2] and first[2] ~= 'inf' and first[2] or ''}

@@ -1,5 +1,6 @@
 -- take.lua: remove some entries of a time series that have not expired. Expired ones stay for the sweeper.
 --
+-- Include: ids.lua
 -- Include: living.lua
 -- KEYS[1]   time series
 -- KEYS[2]   when its entries end
@@ -32,7 +33,7 @@ for i = 1, #found, 128 do
 	redis.call('zrem', KEYS[2], unpack(names))
 end
 if #found > 0 and redis.call('exists', KEYS[1]) == 0 then
-	redis.pcall('unlink', KEYS[3])
+	forget(KEYS[3])
 end
 if ARGV[10] == '1' then
 	return {found, time, last}

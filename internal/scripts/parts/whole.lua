@@ -1,14 +1,31 @@
 -- whole.lua: what is done to all keys of an object at once. Where they get other names, KEYS begin with each key and its
 -- new name behind it, up to last.
 
--- free says whether nothing has one of the new names.
-local function free(last)
-	for i = 2, last, 2 do
-		if redis.call('exists', KEYS[i]) == 1 then
+-- present reports whether there is a key of the object, or that one of KEYS if which is not 0.
+local function present(last, which)
+	for i = 1, last, 2 do
+		if (which == 0 or which == i) and redis.call('exists', KEYS[i]) == 1 then
+			return true
+		end
+	end
+	return false
+end
+
+-- free reports whether nothing has one of the new names, or that of one of KEYS if which is not 0.
+local function free(last, which)
+	for i = 1, last, 2 do
+		if (which == 0 or which == i) and redis.call('exists', KEYS[i + 1]) == 1 then
 			return false
 		end
 	end
 	return true
+end
+
+-- clear deletes what has one of the new names.
+local function clear(last)
+	for i = 2, last, 2 do
+		redis.call('del', KEYS[i])
+	end
 end
 
 -- move gives each key its new name, over what has it. Where there is no such key, nothing has the name then.

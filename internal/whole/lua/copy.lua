@@ -2,15 +2,16 @@
 --
 -- Include: whole.lua
 -- KEYS[i…]  each key of the object and that of the copy behind it
+-- ARGV[1]   which of KEYS has to be there, and the new name of which has to be free; 0: any key of the object, and all new names
 --
 -- Returns  integer  1 it was done, 0 there is no such object, or something has the new name, and nothing was changed
 -- Replay   unsafe: a second run finds the copy
-local there = 0
-for i = 1, #KEYS, 2 do
-	there = math.max(there, redis.call('exists', KEYS[i]))
-end
-if there == 0 or not free(#KEYS) then
+local which = tonumber(ARGV[1])
+if not present(#KEYS, which) or not free(#KEYS, which) then
 	return 0
+end
+if which > 0 then
+	clear(#KEYS)
 end
 double(#KEYS)
 return 1

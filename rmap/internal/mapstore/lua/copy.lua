@@ -14,7 +14,7 @@ if was then
 	return answer
 end
 local last = 2 * tonumber(ARGV[2])
-if redis.call('exists', KEYS[1]) == 0 or not free(last) then
+if redis.call('exists', KEYS[1]) == 0 or not free(last, 0) then
 	return done(0)
 end
 if ARGV[3] then

@@ -15,7 +15,7 @@ if was then
 	return answer
 end
 local last = 2 * tonumber(ARGV[2])
-if redis.call('exists', KEYS[1]) == 0 or ARGV[3] == '1' and not free(last) then
+if redis.call('exists', KEYS[1]) == 0 or ARGV[3] == '1' and not free(last, 0) then
 	return done(0)
 end
 for i = 5, #ARGV, 2 do
