@@ -1,6 +1,7 @@
 package send
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -50,6 +52,34 @@ func TestWhatReadsHasNoCommandThatWrites(t *testing.T) {
 	}))
 	require.NotZero(t, read)
 	require.NotZero(t, declared)
+}
+
+// TestAReadIsNeverUnknown, also if its caller knows what to do while a slot moves, and whatever tells how long it is. A write is.
+func TestAReadIsNeverUnknown(t *testing.T) {
+	t.Parallel()
+	get, set := scripts.NewCommand("GET", scripts.Reads), scripts.NewCommand("SET", scripts.Once)
+	for what, one := range map[string]struct {
+		op    Operation
+		args  []string
+		reads bool
+	}{
+		"read": {get, nil, true}, "steady read": {NoMigrationRetry(get), nil, true}, "steady read of a long value": {Sized(NoMigrationRetry(get), Sizing{}), nil, true},
+		"write": {set, []string{"v"}, false}, "steady write": {NoMigrationRetry(set), []string{"v"}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+			e, key := at(t, proxy.Addr()), redistest.Name(t)
+			_, err := e.Run(t.Context(), get, []string{key}, nil)
+			require.NoError(t, err)
+			proxy.Refuse()
+			lost := proxy.DropReply(redistest.Arg(key), 1)
+			_, err = e.Run(t.Context(), one.op, []string{key}, one.args)
+			lost.Await(t)
+			require.Error(t, err)
+			require.Equal(t, !one.reads, errors.Is(err, core.ErrOutcomeUnknown), err)
+		})
+	}
 }
 
 // writing returns the commands that write.

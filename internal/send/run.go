@@ -53,6 +53,12 @@ type noMigrationRetry struct{ Operation }
 // keys moves: Run then says so at once.
 func NoMigrationRetry(op Operation) Operation { return noMigrationRetry{op} }
 
+// OnlyReads reports whether the operation itself changes nothing.
+func (n noMigrationRetry) OnlyReads() bool {
+	r, is := n.Operation.(interface{ OnlyReads() bool })
+	return is && r.OnlyReads()
+}
+
 // Run sends a script, or a plain command, and returns its answer. One whose
 // Replay is safe is sent again when its reply is lost, each time on another
 // connection; any is sent again when the server refused it for a passing
