@@ -71,7 +71,7 @@ func (w *walk) scan(ctx context.Context, node rueidis.Client) (err error) {
 		case err == nil:
 			failed = 0
 			continue
-		case !passes(err):
+		case !Passes(err):
 			return err
 		}
 		s.hangUp(true)

@@ -12,7 +12,7 @@ func Size(ctx context.Context, e *locking.Engine) (n int64, err error) {
 	w := &walk{e: e}
 	for began := e.Now().Mono; ; {
 		n, err = w.size(ctx)
-		if err == nil || !passes(err) || e.Now().Mono-began > e.SendTimeout() {
+		if err == nil || !Passes(err) || e.Now().Mono-began > e.SendTimeout() {
 			return n, err
 		}
 		e.Topo.MarkStale()

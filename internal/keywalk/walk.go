@@ -75,7 +75,7 @@ func Walk(ctx context.Context, e *locking.Engine, q Query, visit Visitor) error 
 			return ErrMore
 		case w.left.none():
 			return nil
-		case err != nil && !passes(err):
+		case err != nil && !Passes(err):
 			return err
 		case w.left.len() < left:
 			began, idle = now, 0
@@ -88,8 +88,8 @@ func Walk(ctx context.Context, e *locking.Engine, q Query, visit Visitor) error 
 	}
 }
 
-// passes reports whether a later try may do better.
-func passes(err error) bool { return send.Transient(err) && !errors.As(err, new(final)) }
+// Passes reports whether a later try may do better.
+func Passes(err error) bool { return send.Transient(err) && !errors.As(err, new(final)) }
 
 // final is an error that ends the walk: of the visitor, of its ctx, or because the client was closed.
 type final struct{ error }
@@ -144,7 +144,7 @@ func (w *walk) round(ctx context.Context, again bool) (last error) {
 			return nil
 		}
 		if err := w.scan(ctx, node); err != nil {
-			if !passes(err) {
+			if !Passes(err) {
 				return err
 			}
 			last = err
@@ -173,7 +173,7 @@ func (w *walk) involved(ctx context.Context) (nodes []rueidis.Client, err error)
 	}
 	for _, node := range masters {
 		v, err := w.look(ctx, node)
-		if err != nil && !passes(err) {
+		if err != nil && !Passes(err) {
 			return nil, err
 		}
 		if err != nil || v.owns.meets(&w.left) || v.gets.meets(&w.left) {

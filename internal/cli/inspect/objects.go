@@ -175,7 +175,11 @@ func (s *listing) kindsOf(ctx context.Context, names []string) ([]string, error)
 		slots <- struct{}{}
 		looks.Go(func() { // ends with its look
 			defer func() { <-slots }()
-			kind, err := (&Look{Tool: s.Tool, Redis: s.Redis, Name: name, Brief: true}).Kind(ctx)
+			var kind string
+			err := s.Patiently(ctx, func() (err error) {
+				kind, err = (&Look{Tool: s.Tool, Redis: s.Redis, Name: name, Brief: true}).Kind(ctx)
+				return err
+			})
 			if refused, is := errors.AsType[*rueidis.RedisError](err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
 				return // a key next to the name is something else's, so this is no object
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
@@ -58,12 +59,32 @@ func (s *Scanner) WithRedis(do func(c *rueidisson.Client) error) error {
 // their server's clock in µs. A key may come again, with what it has then.
 func (s *Scanner) Strings(ctx context.Context, pattern string, do func(now int64, texts map[string]string)) error {
 	return s.pages(ctx, pattern, "string", func(node rueidis.Client, keys []string) error {
-		now, texts, err := s.read(ctx, node, keys)
+		var now int64
+		var texts map[string]string
+		err := s.Patiently(ctx, func() (err error) { now, texts, err = s.read(ctx, node, keys); return err })
 		if err == nil {
 			do(now, texts)
 		}
 		return err
 	})
+}
+
+// again is how long a read waits after a passing refusal.
+const again = 100 * time.Millisecond
+
+// Patiently reads again what a server refuses for a passing reason, for as long as one send may last.
+func (s *Scanner) Patiently(ctx context.Context, read func() error) error {
+	for until := time.Now().Add(s.client.Engine().SendTimeout()); ; {
+		err := read()
+		if err == nil || ctx.Err() != nil || !keywalk.Passes(err) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // Keys hands on the keys of a type that match, a part of them at a time. A key may come again.

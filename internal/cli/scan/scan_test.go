@@ -3,8 +3,10 @@ package scan
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
@@ -130,4 +132,25 @@ func TestScannerReportsWhatItMayNotRead(t *testing.T) {
 		require.ErrorContains(t, err, "NOPERM")
 		require.ErrorIs(t, s.Keys(t.Context(), "*", "string", func([]string) error { return assert.AnError }), assert.AnError)
 	})
+}
+
+// TestScannerReadsAgainWhatIsRefusedForAWhile: a page that was scanned is not lost, nor the walk.
+func TestScannerReadsAgainWhatIsRefusedForAWhile(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	fill(t, server.Client(t), "a", "b")
+	for _, command := range []string{"GETRANGE", "TIME"} {
+		proxy := redistest.NewProxy(t, server.Addr())
+		on(t, proxy.Addr(), 10, func(s *Scanner) {
+			loading := proxy.Answer(redistest.Command(command), "LOADING Redis is loading the dataset in memory")
+			go func() { // ends with the first refusal
+				redistest.InTime(func() bool { return loading.Calls() > 0 }, redistest.Soon, time.Millisecond)
+				loading.Cancel()
+			}()
+			found := map[string]string{}
+			require.NoError(t, s.Strings(t.Context(), "*", func(_ int64, texts map[string]string) { maps.Copy(found, texts) }), command)
+			require.Equal(t, map[string]string{"a": "a", "b": "b"}, found)
+			require.Positive(t, loading.Calls())
+		})
+	}
 }
