@@ -204,16 +204,19 @@ func TestCollectionsOfOtherKinds(t *testing.T) {
 	raw := server.Client(t)
 	redistest.Do(t, raw, "SET", "text", "no number")
 	redistest.Do(t, raw, "HSET", "hash", "f", "v")
+	redistest.Do(t, raw, "SET", "hits", "7")
 	before := value(t, raw, "rate")
 	for _, args := range []string{
 		"counter add rate", "counter set rate 1", "counter get rate", "counter add text", "counter set text 1", "counter set hash 1", "counter add hash",
-		"id next hash", "id next text", "bloom init hash 10", "set add hash a", "set add text a --cache", "zset add hash 1 a", "zset top text", "set ls hash",
+		"id next hash", "id next text", "id next hits", "id next hits -n 3", "bloom init hash 10", "set add hash a", "set add text a --cache", "zset add hash 1 a", "zset top text", "set ls hash",
 	} {
 		got := runHere(t, env, strings.Fields(args)...)
 		require.Equal(t, exit.Unavailable, got.code, "%s: %s", args, got.errors)
 		require.Empty(t, got.out, args)
 	}
 	require.Equal(t, before, value(t, raw, "rate"))
+	require.Equal(t, "7", value(t, raw, "hits"))
+	require.Contains(t, runHere(t, env, "id", "next", "hits").errors, "it has no block size, as a counter")
 	require.Contains(t, runHere(t, env, "counter", "set", "text", "1").errors, "--force replaces it")
 	check(t, env, []call{
 		{"keys ls hash --type hash", "hash\n", 0},
@@ -222,6 +225,24 @@ func TestCollectionsOfOtherKinds(t *testing.T) {
 		{"counter set text 1 --force", "1\n", 0},
 		{"counter set hash 2 --force", "2\n", 0},
 	})
+}
+
+// TestACounterWhoseKindIsUnknown is left as it is: what the server does not say is no answer.
+func TestACounterWhoseKindIsUnknown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw := server.Client(t)
+	redistest.Do(t, raw, "SET", "hits", "7")
+	redistest.Do(t, raw, "ACL", "SETUSER", "u", "on", ">word", "~*", "&*", "+@all", "-type")
+	env := []string{envRedis + "=redis://u:word@" + server.Addr()}
+	for _, args := range []string{"counter add hits", "counter set hits 1", "counter get hits"} {
+		got := runHere(t, env, strings.Fields(args)...)
+		require.Equal(t, exit.Unavailable, got.code, args)
+		require.Contains(t, got.errors, "NOPERM", args)
+		require.Contains(t, got.errors, `counter "hits"`, args)
+	}
+	require.Equal(t, "7", value(t, raw, "hits"))
+	require.Equal(t, said{out: "1\n"}, runHere(t, env, "counter", "set", "hits", "1", "--force"))
 }
 
 // TestCollectionsWithoutAServer ends with 69, and says so in both ways.
@@ -269,9 +290,18 @@ func TestCollectionsOfLines(t *testing.T) {
 		require.Equal(t, c.want, got, c.args)
 	}
 	require.Equal(t, said{out: "2.5\tbob of many words\n2\tann\n"}, runHere(t, env, "zset", "top", "z"))
-	got := runWithInput(t, env, "1 a\nno score\n", "zset", "add", "z", "-")
+	for args, input := range map[string]string{
+		"zset add wrong -": "1 a\nno score\n", "zset add wrong - --incr": "1 a\nno score\n", "zset add wrong - --incr --json": "1 a\nno score\n2 b\n",
+		"set add wrong - --as int": "1\nno\n", "zset add wrong - --as int": "1 2\n1 no\n", "zset add wrong - ": "1 a\n\n", "zset add wrong -  --incr": "1 a\ninf b\n",
+	} {
+		got := runWithInput(t, env, input, strings.Fields(args)...)
+		require.Equal(t, exit.Usage, got.code, args)
+		require.Contains(t, got.errors, "line 2 of standard input: ", args)
+	}
+	require.Contains(t, runWithInput(t, env, "1 a\ninf b\n", "zset", "add", "wrong", "-", "--incr").errors, "1 lines of standard input were done before")
+	got := runHere(t, env, "zset", "add", "wrong", "1 2", "bob")
 	require.Equal(t, exit.Usage, got.code)
-	require.Contains(t, got.errors, `SCORE "no" is no number`)
+	require.Contains(t, got.errors, `SCORE "1 2" is no number`)
 
 	require.Equal(t, said{out: "1\n"}, runHere(t, env, "set", "add", "lines", "a\nb"))
 	require.Equal(t, said{out: "\"a\\nb\"\n"}, runHere(t, env, "set", "ls", "lines"))

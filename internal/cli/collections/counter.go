@@ -47,8 +47,8 @@ type counterCall struct {
 // with runs do on a counter, unless NAME is betrayed to be something else, and shows the number that it returns.
 func (c *counterCall) with(ctx context.Context, name string, do func(of *counter.Counter) (int64, error)) error {
 	return c.WithClient(func(client *rueidisson.Client) error {
-		if kind := kindOf(ctx, c.Tool, name); !c.force && kind != "" && !mayCount(kind) {
-			return exit.Failed(fmt.Errorf(`counter %q: %w: it is a %s; see "rueidisson inspect %s"`, name, rueidisson.ErrWrongKind, kind, name))
+		if err := c.checkKind(ctx, name); err != nil {
+			return exit.Failed(fmt.Errorf("counter %q: %w", name, err))
 		}
 		n, err := do(counter.New(client, name))
 		if err != nil {
@@ -59,6 +59,21 @@ func (c *counterCall) with(ctx context.Context, name string, do func(of *counter
 			Value int64  `json:"value"`
 		}{name, n}, "%d\n", n)
 	})
+}
+
+// checkKind refuses a name that is something else.
+func (c *counterCall) checkKind(ctx context.Context, name string) error {
+	if c.force {
+		return nil
+	}
+	kind, err := kindOf(ctx, c.Tool, name)
+	if err != nil {
+		return err
+	}
+	if !mayCount(kind) {
+		return fmt.Errorf(`%w: it is a %s; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, kind, name)
+	}
+	return nil
 }
 
 // mayCount reports whether an object of that kind may be a counter. What no object has is for the counter to refuse.
@@ -161,6 +176,8 @@ func (c *counterCall) setCommand() *cobra.Command {
 
 const idLong = `id hands out integers, each only once over all processes, Java too (RIdGenerator).
 
+A NAME that is a number without the block size of a generator is refused: it is a counter.
+
 Exit codes of all:
   0    done
   64   the command line cannot be understood
@@ -195,6 +212,9 @@ func idNextCommand(t *tool.Tool) *cobra.Command {
 				return exit.Usagef("-n %d: at least 1", n)
 			}
 			return t.WithClient(func(c *rueidisson.Client) error {
+				if err := notCounter(cmd.Context(), t, args[0]); err != nil {
+					return exit.Failed(fmt.Errorf("id generator %q: %w", args[0], err))
+				}
 				return run.UnlessInterrupted(cmd.Context(), func(ctx context.Context) error {
 					return tellIDs(ctx, t, counter.NewIDs(c, args[0]), n)
 				})
@@ -203,6 +223,26 @@ func idNextCommand(t *tool.Tool) *cobra.Command {
 	}
 	cmd.Flags().Int64VarP(&n, "number", "n", 1, "print `N` ids")
 	return cmd
+}
+
+// notCounter refuses a name that is there without the second key of a generator: a counter.
+func notCounter(ctx context.Context, t *tool.Tool, name string) error {
+	redis, err := t.Dial()
+	if err != nil {
+		return err
+	}
+	defer redis.Close()
+	b := redis.B()
+	var there [2]int64
+	for i, answer := range redis.DoMulti(ctx, b.Exists().Key(name).Build(), b.Exists().Key(inspect.Companion(name, "allocation")).Build()) {
+		if there[i], err = answer.AsInt64(); err != nil {
+			return err
+		}
+	}
+	if there[0] == 1 && there[1] == 0 {
+		return fmt.Errorf(`%w: it has no block size, as a counter; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, name)
+	}
+	return nil
 }
 
 func tellIDs(ctx context.Context, t *tool.Tool, ids *counter.IDs, n int64) error {

@@ -2,6 +2,7 @@ package collections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ func (m *members) each(ctx context.Context, given []string, do func(given, store
 		for i, text := range given {
 			var err error
 			if stored[i], err = values.Encode(m.codec, text, m.as); err != nil {
-				return err
+				return &lineError{at: i, error: err}
 			}
 		}
 		return do(given, stored)
@@ -82,7 +83,25 @@ func (m *members) each(ctx context.Context, given []string, do func(given, store
 	return m.eachText(ctx, given, encoded)
 }
 
-// eachText hands on the texts that are typed, or some lines of standard input at a time.
+// lineError is an error about one of some texts.
+type lineError struct {
+	error
+	at   int // which one, from 0
+	done int // how many were done before
+}
+
+func (e *lineError) Unwrap() error { return e.error }
+
+// named returns the error with the number of its line, and its exit code.
+func (e *lineError) named(line int64) error {
+	var end *exit.Error
+	if errors.As(e.error, &end) {
+		return &exit.Error{Code: end.Code, Err: fmt.Errorf("line %d of standard input: %w", line, end.Err)}
+	}
+	return fmt.Errorf("line %d of standard input: %w", line, e.error)
+}
+
+// eachText hands on the texts that are typed, or some lines of standard input at a time. A [lineError] of do names its line.
 func (m *members) eachText(ctx context.Context, given []string, do func(texts []string) error) error {
 	if !tool.AreLines(given) {
 		return do(given)
@@ -90,8 +109,13 @@ func (m *members) eachText(ctx context.Context, given []string, do func(texts []
 	p := m.NewProgress("values")
 	err := m.EachBatch(ctx, func(lines []string) error {
 		err := do(lines)
-		if err == nil {
+		var one *lineError
+		switch {
+		case err == nil:
 			p.Add(len(lines))
+		case errors.As(err, &one):
+			err = one.named(p.Done() + int64(one.at) + 1)
+			p.Add(one.done)
 		}
 		return err
 	})
@@ -165,18 +189,14 @@ func (m *members) sum(ctx context.Context, given []string, do func(stored []stri
 	return all, err
 }
 
-// kindOf returns what inspect calls an object, and nothing if it does not know: then the command says why.
-func kindOf(ctx context.Context, t *tool.Tool, name string) string {
+// kindOf returns what inspect calls an object.
+func kindOf(ctx context.Context, t *tool.Tool, name string) (string, error) {
 	redis, err := t.Dial()
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer redis.Close()
-	kind, err := (&inspect.Look{Tool: t, Redis: redis, Name: name, Brief: true}).Kind(ctx)
-	if err != nil {
-		return ""
-	}
-	return kind
+	return (&inspect.Look{Tool: t, Redis: redis, Name: name, Brief: true}).Kind(ctx)
 }
 
 // show shows a value: in a line after a text, or as JSON.

@@ -100,21 +100,14 @@ func (s *sortedCall) addCommand() *cobra.Command {
 	return cmd
 }
 
-func (s *sortedCall) add(ctx context.Context, of *sortedset.Set[string], args []string) error {
-	pairs := args
-	if !tool.AreLines(args) { // the lines of standard input look the same
-		pairs = nil
-		for i := 0; i < len(args); i += 2 {
-			pairs = append(pairs, args[i]+" "+args[i+1])
-		}
-	}
+func (s *sortedCall) add(ctx context.Context, of *sortedset.Set[string], args []string) (err error) {
 	var n int64
-	err := s.eachText(ctx, pairs, func(texts []string) error {
-		entries := make([]sortedset.Entry[string], len(texts))
-		for i, text := range texts {
+	put := func(count int, entry func(i int) (sortedset.Entry[string], error)) error {
+		entries := make([]sortedset.Entry[string], count)
+		for i := range entries {
 			var err error
-			if entries[i], err = s.entry(text); err != nil {
-				return err
+			if entries[i], err = entry(i); err != nil {
+				return &lineError{at: i, error: err}
 			}
 		}
 		if s.incr {
@@ -123,29 +116,41 @@ func (s *sortedCall) add(ctx context.Context, of *sortedset.Set[string], args []
 		added, err := of.AddMany(ctx, entries...)
 		n += added
 		return err
-	})
+	}
+	if tool.AreLines(args) {
+		err = s.eachText(ctx, args, func(lines []string) error {
+			return put(len(lines), func(i int) (sortedset.Entry[string], error) { return s.line(lines[i]) })
+		})
+	} else {
+		err = put(len(args)/2, func(i int) (sortedset.Entry[string], error) { return s.entry(args[2*i], args[2*i+1]) })
+	}
 	if err != nil || s.incr {
 		return err
 	}
 	return s.TellDone(added{of.Name(), n}, "%d\n", n)
 }
 
-// entry reads a score, and the value after it.
-func (s *sortedCall) entry(text string) (e sortedset.Entry[string], err error) {
+// line reads a score, and the value after it.
+func (s *sortedCall) line(text string) (sortedset.Entry[string], error) {
 	at := strings.IndexAny(text, " \t")
 	if at < 0 {
-		return e, exit.Usagef("%q is no SCORE and VALUE", text)
+		return sortedset.Entry[string]{}, exit.Usagef("%q is no SCORE and VALUE", text)
 	}
-	if e.Score, err = strconv.ParseFloat(text[:at], 64); err != nil {
-		return e, exit.Usagef("SCORE %q is no number", text[:at])
+	return s.entry(text[:at], text[at+1:])
+}
+
+// entry reads a score and a value.
+func (s *sortedCall) entry(score, value string) (e sortedset.Entry[string], err error) {
+	if e.Score, err = strconv.ParseFloat(score, 64); err != nil {
+		return e, exit.Usagef("SCORE %q is no number", score)
 	}
-	e.Value, err = values.Encode(s.codec, text[at+1:], s.as)
+	e.Value, err = values.Encode(s.codec, value, s.as)
 	return e, err
 }
 
 // increase adds to the scores of members, one after the other, and shows the new ones.
 func (s *sortedCall) increase(ctx context.Context, of *sortedset.Set[string], entries []sortedset.Entry[string]) error {
-	for _, e := range entries {
+	for i, e := range entries {
 		score, err := of.AddScore(ctx, e.Score, e.Value)
 		if err == nil && s.JSON {
 			err = s.show(of.Name(), e.Value, shown{Score: &score}, "")
@@ -153,7 +158,7 @@ func (s *sortedCall) increase(ctx context.Context, of *sortedset.Set[string], en
 			fmt.Fprintln(s.Stdout, decimal(score))
 		}
 		if err != nil {
-			return err
+			return &lineError{at: i, done: i, error: err}
 		}
 	}
 	return nil
