@@ -50,7 +50,8 @@ var (
 	// be done. Without, no consumer has had it.
 	ErrRemoved = errors.New("the message was removed before it was acknowledged")
 
-	// ErrExpired is returned by [Queue.Transfer] for a message that was not delivered within [WithExpiry].
+	// ErrExpired is returned by [Queue.Transfer] for a message that was not delivered within [WithExpiry]. A message expires when a
+	// consumer would take it: without a consumer that takes from the queue, Transfer waits on until ctx ends.
 	ErrExpired = errors.New("the message has expired")
 
 	// ErrNotFound says that there is no message of that id: there never was, or it is done,

@@ -21,7 +21,8 @@ import (
 //   - [ErrRemoved] with [ErrTaken]: a consumer held it, or had held it. It was not acknowledged, and is delivered no more. A
 //     consumer that holds it gets [ErrCancelled]. Its work may be done, or half done.
 //   - [ErrBuried]: its attempts were used up. It is among the dead.
-//   - [ErrExpired]: it was not delivered within [WithExpiry].
+//   - [ErrExpired]: it was not delivered within [WithExpiry]. This comes when a consumer would take it: without a consumer the wait
+//     lasts until ctx ends.
 //   - [ErrOutcomeUnknown]: it may have been acknowledged, have been cancelled, or be still in the queue. If the id is not
 //     0, [Queue.Find] may tell. With the id 0 it may be that nothing was added. With [ErrNotFound] the
 //     message has gone and nothing says how: the queue was deleted, or a server has forgotten the message or how it ended.
