@@ -2,12 +2,10 @@ package timeseries
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
@@ -62,82 +60,27 @@ func TestAReadIsSentAgain(t *testing.T) {
 }
 
 // TestAServerThatRefuses has each write refused. Then it has changed nothing.
-func TestAServerThatRefuses(t *testing.T) {
-	t.Parallel()
-	for name, how := range map[string]struct{ refuse, allow []string }{
-		"OOM":        {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"READONLY":   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-@write"}, []string{"ACL", "SETUSER", "orders", "+@write"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t)
-			raw := server.Client(t)
-			redistest.Do(t, raw, "ACL", "SETUSER", "orders", "on", ">password", "~*", "&*", "+@all")
-			e := enginetest.On(t, server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" }))
-			for what := range effects {
-				old(t, raw, what)
-			}
-			redistest.Do(t, raw, how.refuse...)
-			var all sync.WaitGroup
-			refused := sync.Map{}
-			for what, one := range effects {
-				all.Go(func() { // each is sent again for a while
-					_, err := one.do(t.Context(), kitOn(e, what))
-					refused.Store(what, err)
-				})
-			}
-			all.Wait()
-			for what, one := range effects {
-				said, _ := refused.Load(what)
-				left := state(t, raw, what)
-				if said == nil { // it does not write, or takes no memory
-					require.Contains(t, []string{one.left, first}, left, what)
-					continue
-				}
-				err := said.(error)
-				require.Regexp(t, name+"|can't run this command", err.Error(), what) // which is how 7.0 says it of scripts
-				require.ErrorContains(t, err, what)
-				require.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-				require.Equal(t, first, left, what)
-			}
-			for what, one := range looks {
-				answer, err := one.do(t.Context(), kitOn(e, "persist"))
-				require.NoError(t, err, what)
-				require.Equal(t, one.answer, answer, what)
-			}
-			for _, what := range []string{"add", "add what ends", "add many"} {
-				said, _ := refused.Load(what)
-				require.NotNil(t, said, what)
-			}
-			redistest.Do(t, raw, how.allow...)
-			redistest.Eventually(t, func() bool { return kitOn(e, "add").s.Add(t.Context(), at(1), "new") == nil }, redistest.Soon, time.Millisecond)
-		})
-	}
-}
+func TestAServerThatRefuses(t *testing.T) { faulty().Refuses(t) }
 
-// TestAServerThatCannotSave answers MISCONF to writes.
-func TestAServerThatCannotSave(t *testing.T) {
-	t.Parallel()
-	server := redistest.Shared(t)
-	raw := server.Client(t)
-	const why = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
-	client, proxy := redistest.ThroughProxy(t, server)
-	e := enginetest.On(t, client)
-	name := fresh(t, raw)
-	old(t, raw, name)
-	proxy.Answer(redistest.Arg(name), why)
-	var all sync.WaitGroup
-	for what, one := range effects {
-		all.Go(func() {
-			_, err := one.do(t.Context(), kitOn(e, name))
-			assert.ErrorContains(t, err, "MISCONF", what)
-			assert.NotErrorIs(t, err, ErrOutcomeUnknown, what)
-		})
+// TestAClosedClient answers each operation with ErrClosed.
+func TestAClosedClient(t *testing.T) { faulty().Closed(t) }
+
+// faulty returns a series whose operations are tried under faults.
+func faulty() enginetest.Object {
+	o := enginetest.Object{
+		Old: old, State: state, Before: first, Needs: []string{"add", "add what ends", "add many"}, Read: "persist",
+		Writes: map[string]enginetest.Write{}, Reads: map[string]enginetest.Read{},
 	}
-	all.Wait()
-	require.Equal(t, first, state(t, raw, name))
+	on := func(do func(ctx context.Context, k kit) (any, error)) enginetest.Do {
+		return func(ctx context.Context, e *locking.Engine, name string) (any, error) { return do(ctx, kitOn(e, name)) }
+	}
+	for what, one := range effects {
+		o.Writes[what] = enginetest.Write{Do: on(one.do), Sends: one.sends, Left: one.left}
+	}
+	for what, one := range looks {
+		o.Reads[what] = enginetest.Read{Do: on(one.do), Sends: one.sends, Answer: one.answer}
+	}
+	return o
 }
 
 // TestAKeyOfAnotherType keeps what it has, and how long, also if it is the second key.
@@ -209,17 +152,4 @@ func TestAnOutageIsReportedToAll(t *testing.T) {
 	}
 	proxy.Accept()
 	redistest.Eventually(t, func() bool { _, there, err := k.s.Get(t.Context(), at(3000)); return err == nil && there }, redistest.Soon, time.Millisecond)
-}
-
-// TestAClosedClient answers each operation with ErrClosed.
-func TestAClosedClient(t *testing.T) {
-	t.Parallel()
-	e := enginetest.On(t, redistest.MiniredisClient(t))
-	require.NoError(t, locking.Close(context.Background(), e))
-	for what, one := range effects {
-		require.ErrorIs(t, last(one.do(t.Context(), kitOn(e, "b"))), ErrClosed, what)
-	}
-	for what, one := range looks {
-		require.ErrorIs(t, last(one.do(t.Context(), kitOn(e, "b"))), ErrClosed, what)
-	}
 }
