@@ -2,7 +2,6 @@ package bitset
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,12 +40,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("half of them moved", func(t *testing.T) { halfMoved(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
-		goesOnAfter(t, cluster.Client(t), name, func() {
-			master := cluster.Master(name)
-			addr := master.Addr()
-			master.Kill()
-			cluster.AwaitMaster(t, name, addr)
-		})
+		goesOnAfter(t, cluster.Client(t), name, func() { cluster.FailOver(t, name) })
 	})
 }
 
@@ -84,41 +78,12 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	t.Helper()
 	raw := cluster.Client(t)
 	s := New(enginetest.On(t, raw), fresh(t, raw))
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := int64(0)
-	for range 4 {
-		all.Go(func() { // ends with ctx
-			for ctx.Err() == nil {
-				_, err := s.Uint(32, 0).Add(context.WithoutCancel(ctx), 1)
-				if assert.NoError(t, err) {
-					mu.Lock()
-					done++
-					mu.Unlock()
-				}
-				_, err = s.Clear(context.WithoutCancel(ctx), 40)
-				assert.NoError(t, err)
-			}
-		})
-	}
-	more := func() {
-		t.Helper()
-		mu.Lock()
-		want := done + 20
-		mu.Unlock()
-		redistest.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return done >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, s.Name())
-	more()
-	migration.Move(t, s.Name())
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+	done := enginetest.WhileASlotMoves(t, cluster, []string{s.Name()}, func(ctx context.Context, _, _ int) bool {
+		_, added := s.Uint(32, 0).Add(ctx, 1)
+		_, cleared := s.Clear(ctx, 40)
+		assert.NoError(t, cleared)
+		return assert.NoError(t, added)
+	})
 	n, err := s.Uint(32, 0).Get(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, done, n)
@@ -163,12 +128,7 @@ func goesOnAfter(t *testing.T, raw rueidis.Client, name string, failover func())
 func TestAfterSentinels(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
-	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() {
-		master := sentinel.Master()
-		addr := master.Addr()
-		master.Kill()
-		sentinel.AwaitMaster(t, addr)
-	})
+	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() { sentinel.FailOver(t) })
 }
 
 // TestALateCopy: a request that arrives after the caller was told that its outcome is unknown is done then, and not twice.

@@ -69,12 +69,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("a slot moves under many", func(t *testing.T) { halfMoved(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
-		goesOnAfter(t, cluster.Client(t), name, func() {
-			master := cluster.Master(name)
-			addr := master.Addr()
-			master.Kill()
-			cluster.AwaitMaster(t, name, addr)
-		})
+		goesOnAfter(t, cluster.Client(t), name, func() { cluster.FailOver(t, name) })
 	})
 }
 
@@ -84,42 +79,13 @@ func aBucketMoves(t *testing.T, cluster *redistest.Cluster) {
 	raw := cluster.Client(t)
 	name := fresh(t, raw)
 	b := New[int](enginetest.On(t, raw), name)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for range 4 {
-		all.Go(func() { // ends with ctx
-			for ctx.Err() == nil {
-				_, _, err := b.Update(context.WithoutCancel(ctx), increment)
-				if assert.NoError(t, err) {
-					mu.Lock()
-					done++
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	more := func() {
-		t.Helper()
-		mu.Lock()
-		want := done + 20
-		mu.Unlock()
-		redistest.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return done >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, name)
-	more()
-	migration.Move(t, name)
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+	done := enginetest.WhileASlotMoves(t, cluster, []string{name}, func(ctx context.Context, _, _ int) bool {
+		_, _, err := b.Update(ctx, increment)
+		return assert.NoError(t, err)
+	})
 	n, _, err := b.Get(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, done, n)
+	require.EqualValues(t, done, n)
 }
 
 // halfMoved has some buckets of a slot on one server, and some on another one: what is about several of them is refused, and
@@ -181,12 +147,7 @@ func goesOnAfter(t *testing.T, raw rueidis.Client, name string, failover func())
 func TestAfterSentinels(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
-	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() {
-		master := sentinel.Master()
-		addr := master.Addr()
-		master.Kill()
-		sentinel.AwaitMaster(t, addr)
-	})
+	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() { sentinel.FailOver(t) })
 }
 
 // TestALateCopy: a request that arrives after the caller was told that its outcome is unknown is done then, and not twice.

@@ -26,10 +26,7 @@ func TestOnACluster(t *testing.T) {
 			require.NoError(t, err)
 			if seen[name] = true; len(seen) == 1000 && !killed {
 				killed = true
-				master := cluster.Master(name)
-				addr := master.Addr()
-				master.Kill()
-				cluster.AwaitMaster(t, name, addr)
+				cluster.FailOver(t, name)
 			}
 		}
 		require.True(t, killed)

@@ -33,12 +33,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
-		goesOnAfter(t, cluster.Client(t), name, func() {
-			master := cluster.Master(name)
-			addr := master.Addr()
-			master.Kill()
-			cluster.AwaitMaster(t, name, addr)
-		})
+		goesOnAfter(t, cluster.Client(t), name, func() { cluster.FailOver(t, name) })
 	})
 }
 
@@ -76,50 +71,24 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	t.Helper()
 	raw := cluster.Client(t)
 	l := New[int](enginetest.On(t, raw), fresh(t, raw))
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
 	var mu sync.Mutex
-	n, there := 0, map[int]bool{}
-	for range 4 {
-		all.Go(func() { // ends with ctx
-			for ctx.Err() == nil {
-				mu.Lock()
-				n++
-				v := n
-				there[v] = true
-				mu.Unlock()
-				_, err := l.Insert(context.WithoutCancel(ctx), 0, v)
-				assert.NoError(t, err)
-				if v%2 == 0 {
-					v, had, err := l.RemoveAt(context.WithoutCancel(ctx), 1)
-					assert.NoError(t, err)
-					mu.Lock()
-					assert.True(t, !had || there[v], "removed twice")
-					if had {
-						delete(there, v)
-					}
-					mu.Unlock()
-				}
+	there := map[int]bool{}
+	note := func(do func()) { mu.Lock(); defer mu.Unlock(); do() }
+	enginetest.WhileASlotMoves(t, cluster, []string{l.Name()}, func(ctx context.Context, g, i int) bool {
+		v := 4*i + g
+		note(func() { there[v] = true })
+		_, err := l.Insert(ctx, 0, v)
+		if !assert.NoError(t, err) || i%2 > 0 {
+			return err == nil
+		}
+		v, had, err := l.RemoveAt(ctx, 1)
+		note(func() {
+			if assert.True(t, !had || there[v], "removed twice"); had {
+				delete(there, v)
 			}
 		})
-	}
-	more := func() {
-		t.Helper()
-		mu.Lock()
-		want := n + 20
-		mu.Unlock()
-		redistest.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return n >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, l.Name())
-	more()
-	migration.Move(t, l.Name())
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+		return assert.NoError(t, err)
+	})
 	left := map[int]bool{}
 	for v, err := range l.All(t.Context()) {
 		require.NoError(t, err)
@@ -148,12 +117,7 @@ func goesOnAfter(t *testing.T, raw rueidis.Client, name string, failover func())
 func TestAfterSentinels(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
-	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() {
-		master := sentinel.Master()
-		addr := master.Addr()
-		master.Kill()
-		sentinel.AwaitMaster(t, addr)
-	})
+	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() { sentinel.FailOver(t) })
 }
 
 // TestALateCopy: a request that arrives after the caller was told that its outcome is unknown is done then, and not twice.

@@ -60,12 +60,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("a slot moves under two sets", func(t *testing.T) { halfMoved(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
-		goesOnAfter(t, cluster.Client(t), name, func() {
-			master := cluster.Master(name)
-			addr := master.Addr()
-			master.Kill()
-			cluster.AwaitMaster(t, name, addr)
-		})
+		goesOnAfter(t, cluster.Client(t), name, func() { cluster.FailOver(t, name) })
 	})
 }
 
@@ -76,46 +71,17 @@ func setsMove(t *testing.T, cluster *redistest.Cluster) {
 	name := fresh(t, raw)
 	k := kitOn(enginetest.On(t, raw), name)
 	k.c = NewCache[string](k.s.b.Engine, k.to)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for g := range 4 {
-		all.Go(func() { // ends with ctx
-			for i := 0; ctx.Err() == nil; i++ {
-				v := fmt.Sprint(g, ":", i)
-				n, err := k.s.Add(context.WithoutCancel(ctx), v)
-				assert.NoError(t, err)
-				assert.EqualValues(t, 1, n)
-				added, err := k.c.Add(context.WithoutCancel(ctx), v, WithTTL(hour))
-				assert.NoError(t, err)
-				assert.True(t, added)
-				has, err := k.c.Has(context.WithoutCancel(ctx), v)
-				if assert.NoError(t, err) && assert.True(t, has) {
-					mu.Lock()
-					done++
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	more := func() {
-		t.Helper()
-		mu.Lock()
-		want := done + 20
-		mu.Unlock()
-		redistest.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return done >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, name)
-	more()
-	migration.Move(t, k.name, k.to)
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+	done := enginetest.WhileASlotMoves(t, cluster, []string{k.name, k.to}, func(ctx context.Context, g, i int) bool {
+		v := fmt.Sprint(g, ":", i)
+		n, err := k.s.Add(ctx, v)
+		assert.NoError(t, err)
+		assert.EqualValues(t, 1, n)
+		added, err := k.c.Add(ctx, v, WithTTL(hour))
+		assert.NoError(t, err)
+		assert.True(t, added)
+		has, err := k.c.Has(ctx, v)
+		return assert.NoError(t, err) && assert.True(t, has)
+	})
 	n, err := k.s.Len(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, done, n)
@@ -172,10 +138,5 @@ func goesOnAfter(t *testing.T, raw rueidis.Client, name string, failover func())
 func TestAfterSentinels(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
-	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() {
-		master := sentinel.Master()
-		addr := master.Addr()
-		master.Kill()
-		sentinel.AwaitMaster(t, addr)
-	})
+	goesOnAfter(t, sentinel.Client(t), redistest.Name(t), func() { sentinel.FailOver(t) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,12 +37,7 @@ func TestOnACluster(t *testing.T) {
 	t.Run("a half moved series", func(t *testing.T) { halfMoved(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
-		goesOnAfter(t, cluster.Client(t), name, func() {
-			master := cluster.Master(name)
-			addr := master.Addr()
-			master.Kill()
-			cluster.AwaitMaster(t, name, addr)
-		})
+		goesOnAfter(t, cluster.Client(t), name, func() { cluster.FailOver(t, name) })
 	})
 }
 
@@ -52,41 +46,17 @@ func seriesMoves(t *testing.T, cluster *redistest.Cluster) {
 	t.Helper()
 	raw := cluster.Client(t)
 	k := kitOn(enginetest.On(t, raw), fresh(t, raw))
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	var done atomic.Int64
-	for g := range 4 {
-		all.Go(func() { // ends with ctx
-			for i := 0; ctx.Err() == nil; i++ {
-				when := at(int64(4*i + g))
-				if !assert.NoError(t, k.s.Add(context.WithoutCancel(ctx), when, fmt.Sprint(i), WithTTL(hour))) {
-					return
-				}
-				got, there, err := k.s.Get(context.WithoutCancel(ctx), when)
-				if assert.NoError(t, err) && assert.True(t, there) && assert.Equal(t, fmt.Sprint(i), got.Value) {
-					done.Add(1)
-				}
-			}
-		})
-	}
-	more := func() {
-		t.Helper()
-		want := done.Load() + 20
-		redistest.Eventually(t, func() bool { return done.Load() >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, k.name)
-	more()
-	migration.Move(t, k.name, keys.SeriesEnds(k.name))
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+	done := enginetest.WhileASlotMoves(t, cluster, []string{k.name, keys.SeriesEnds(k.name)}, func(ctx context.Context, g, i int) bool {
+		when := at(int64(4*i + g))
+		if !assert.NoError(t, k.s.Add(ctx, when, fmt.Sprint(i), WithTTL(hour))) {
+			return false
+		}
+		got, there, err := k.s.Get(ctx, when)
+		return assert.NoError(t, err) && assert.True(t, there) && assert.Equal(t, fmt.Sprint(i), got.Value)
+	})
 	n, err := k.s.Len(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, done.Load(), n)
+	require.EqualValues(t, done, n)
 }
 
 // halfMoved has the entries of a series on one server, and their ends on another: what is about both is refused, and has done nothing.

@@ -266,6 +266,15 @@ func (c *Cluster) Master(key string) (node *Server) {
 	return node
 }
 
+// FailOver kills the master of the key, and waits for the next one.
+func (c *Cluster) FailOver(t testing.TB, key string) {
+	t.Helper()
+	old := c.Master(key)
+	addr := old.Addr()
+	old.Kill()
+	c.AwaitMaster(t, key, addr)
+}
+
 // Replica returns the other node of the key's shard.
 func (c *Cluster) Replica(key string) *Server {
 	c.t.Helper()

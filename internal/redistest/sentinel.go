@@ -141,6 +141,15 @@ func (s *Sentinel) Master() (node *Server) {
 	return node
 }
 
+// FailOver kills the master, and waits for the next one.
+func (s *Sentinel) FailOver(t testing.TB) {
+	t.Helper()
+	old := s.Master()
+	addr := old.Addr()
+	old.Kill()
+	s.AwaitMaster(t, addr)
+}
+
 // Replica returns the data server that is not the master.
 func (s *Sentinel) Replica() *Server {
 	s.t.Helper()
