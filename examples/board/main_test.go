@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
+	"github.com/rueidisson/rueidisson/examples/internal/crewtest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -26,12 +26,10 @@ func boardChild(p *redistest.Parent) {
 	os.Exit(run(strings.Fields(args), os.Stderr, os.Stderr))
 }
 
-// ran is a run and what it said.
+// ran runs the example, and returns what it said.
 func ran(t *testing.T, args string) (code int, out, errors string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(strings.Fields(args), &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	return crewtest.Run(run).With(t, args)
 }
 
 func TestTheFilterAgreesWithTheSet(t *testing.T) {
@@ -103,14 +101,5 @@ func TestWhatMustNotBeIsSaid(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for _, args := range []string{"-for 0s", "-for 2h", "-kill -1s", "-p 0", "-p 1", "x", "-y"} {
-		code, _, errors := ran(t, args)
-		require.Equal(t, crew.ExitUsage, code, args)
-		require.Contains(t, errors, "Usage", args)
-	}
-	code, _, _ := ran(t, "-h")
-	require.Zero(t, code)
-	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, crew.ExitFailed, code)
-	require.NotEmpty(t, errors)
+	crewtest.Run(run).Refuses(t, "-for 0s", "-for 2h", "-kill -1s", "-p 0", "-p 1", "x", "-y")
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
+	"github.com/rueidisson/rueidisson/examples/internal/crewtest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -16,12 +15,10 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// ran is a run and what it said.
+// ran runs the example, and returns what it said.
 func ran(t *testing.T, args string) (code int, out, errors string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(strings.Fields(args), &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	return crewtest.Run(run).With(t, args)
 }
 
 func TestAllShardsStartTogether(t *testing.T) {
@@ -59,14 +56,5 @@ func TestOnARealServer(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for _, args := range []string{"-shards 1", "-shards 65", "-load -1s", "x", "-y"} {
-		code, _, errors := ran(t, args)
-		require.Equal(t, crew.ExitUsage, code, args)
-		require.Contains(t, errors, "Usage", args)
-	}
-	code, _, _ := ran(t, "-h")
-	require.Zero(t, code)
-	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, crew.ExitFailed, code)
-	require.NotEmpty(t, errors)
+	crewtest.Run(run).Refuses(t, "-shards 1", "-shards 65", "-load -1s", "x", "-y")
 }
