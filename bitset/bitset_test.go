@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestLongBitsets are counted, measured, filled and read in pieces, on every server. Of the last bit alone the server has 512 MB.
+// TestLongBitsets counts, measures, fills and reads them in pieces, on every server. Of the last bit alone the server has 512 MB.
 func TestLongBitsets(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {

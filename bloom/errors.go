@@ -43,17 +43,21 @@ var (
 // brokenError says that a config is not one that Init writes.
 type brokenError struct{ what string }
 
+// Error says what is wrong about the config, and what mends it.
 func (e *brokenError) Error() string {
 	return "the config " + e.what + ": Delete removes the filter, Init makes it anew"
 }
 
+// Unwrap has errors.Is find [ErrDecode].
 func (*brokenError) Unwrap() error { return ErrDecode }
 
 // changedError says that the filter has another shape than the handle knows.
 type changedError struct{ size, hashes string }
 
+// Error says which shape the filter has now.
 func (e *changedError) Error() string {
 	return fmt.Sprintf("the filter was made anew with m=%.20s k=%.20s: call again", e.size, e.hashes)
 }
 
+// Unwrap has errors.Is find [ErrOtherShape].
 func (*changedError) Unwrap() error { return ErrOtherShape }

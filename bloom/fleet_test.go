@@ -157,7 +157,7 @@ func TestAFilterMadeAnewWhileClientsAdd(t *testing.T) {
 	})
 }
 
-// TestAFilterMadeAnewTooOften is an error that says so.
+// TestAFilterMadeAnewTooOften gets an error that says so.
 func TestAFilterMadeAnewTooOften(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

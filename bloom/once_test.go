@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestFiltersUsedOnceLeaveNothing is not parallel: it looks at the heap.
+// TestFiltersUsedOnceLeaveNothing looks at the heap, so it does not run in parallel.
 func TestFiltersUsedOnceLeaveNothing(t *testing.T) {
 	enginetest.LeavesNothing(t, func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		f := New[string](e, name)

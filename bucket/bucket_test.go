@@ -117,7 +117,7 @@ func TestAnEmptyValueIsOne(t *testing.T) {
 	})
 }
 
-// TestTheTimesOfAHandle are those of its writes, unless one says otherwise.
+// TestTheTimesOfAHandle gives them to its writes, unless one says otherwise.
 func TestTheTimesOfAHandle(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {

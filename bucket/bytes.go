@@ -60,6 +60,7 @@ func (b *Bytes) readPiece(ctx context.Context, p []byte, off int64) (n int, err 
 // end of the bytes.
 type notTheEnd struct{ why error }
 
+// Error returns the text of the error that it hides.
 func (e notTheEnd) Error() string { return e.why.Error() }
 
 // Is reports whether the error wraps target.

@@ -112,6 +112,7 @@ type site struct {
 	place
 }
 
+// Read returns what the bucket has.
 func (s site) Read(ctx context.Context) (value, error) {
 	if s.json {
 		return documentOf(s.h.e.Run(ctx, s.h.answering(readDocument, s.key), []string{s.key}, []string{root}))
@@ -156,6 +157,7 @@ func (s site) Change(ctx context.Context, old, to value, c *turn.Claim) (there v
 // claims reports whether there is a claim. On a cluster there are names whose claim would be in another slot.
 func (s site) claims() bool { return !s.h.e.Cluster() || keys.OnCluster(s.key) == nil }
 
+// Claim returns the key of the claim.
 func (s site) Claim() string { return keys.BucketClaim(s.key) }
 
 // flag returns a truth for scripts.

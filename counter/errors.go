@@ -46,8 +46,10 @@ var (
 // foreignError says that a key holds something else.
 type foreignError struct{ what, remedy string }
 
+// Error says what is there, and what mends it.
 func (e *foreignError) Error() string { return e.what + ": " + e.remedy }
 
+// Unwrap has errors.Is find [ErrDecode].
 func (*foreignError) Unwrap() error { return ErrDecode }
 
 // foreign returns the error for a text of that many bytes in the place of a number.

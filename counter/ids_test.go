@@ -67,7 +67,7 @@ func TestIDsOperations(t *testing.T) {
 	})
 }
 
-// TestIDsRanges are in a row, and what a block has left stays for Next.
+// TestIDsRanges takes ids in a row. What a block has left stays for Next.
 func TestIDsRanges(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
@@ -230,7 +230,7 @@ func TestIDsTakeFewCalls(t *testing.T) {
 	require.Less(t, server.ScriptCalls(t), int64(goroutines*each/50/4))
 }
 
-// TestIDsAllocateNothing is not parallel: it counts allocations.
+// TestIDsAllocateNothing counts allocations, so it does not run in parallel.
 func TestIDsAllocateNothing(t *testing.T) {
 	g := NewIDs(engineOn(t, redistest.Shared(t).Client(t)), redistest.Name(t))
 	ctx := context.Background()
@@ -354,7 +354,7 @@ func TestIDsWaitForReplicas(t *testing.T) {
 	require.Equal(t, "5001", textOf(t, raw, g.Name()), "a gap")
 }
 
-// TestIDsOfAClosedClient are none.
+// TestIDsOfAClosedClient gets none.
 func TestIDsOfAClosedClient(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

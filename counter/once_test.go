@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// TestCountersUsedOnceLeaveNothing is not parallel: it looks at the heap.
+// TestCountersUsedOnceLeaveNothing looks at the heap, so it does not run in parallel.
 func TestCountersUsedOnceLeaveNothing(t *testing.T) {
 	enginetest.LeavesNothing(t, func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		h := hubOf(e)

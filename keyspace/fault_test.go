@@ -215,7 +215,7 @@ func TestAServerThatIsAway(t *testing.T) {
 	redistest.Eventually(t, func() bool { _, err := k.CountMatch(t.Context(), "a*"); return err == nil }, redistest.Soon, time.Millisecond)
 }
 
-// TestLongNames are asked for in parts: no answer has more than a megabyte.
+// TestLongNames asks for them in parts: no answer has more than a megabyte.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/list"
 )
 
-// exampleClient is a client of the Redis or Valkey that a program has.
+// exampleClient returns a client of the Redis or Valkey that a program has.
 func exampleClient() (c *rueidisson.Client, stop func()) {
 	s, err := embedded.Start()
 	if err != nil {

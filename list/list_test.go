@@ -16,7 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestALongList is appended, prepended, inserted, read and walked in parts, on every server.
+// TestALongList appends, prepends, inserts, reads and walks it in parts, on every server.
 func TestALongList(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
@@ -142,7 +142,7 @@ func TestNoCallIsLong(t *testing.T) {
 	}
 }
 
-// TestIndexesBeyondTheEnd are none, however far they are.
+// TestIndexesBeyondTheEnd finds nothing there, however far they are.
 func TestIndexesBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
@@ -192,7 +192,7 @@ func TestRemoveAtRemovesNoEqualOne(t *testing.T) {
 	})
 }
 
-// TestWhatDoesNotDecode is an error that has the bytes, and the others are read.
+// TestWhatDoesNotDecode gets an error that has the bytes, and the others.
 func TestWhatDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestEachOperation is on a set of two members, or a cache of three.
+// TestEachOperation runs each on a set of two members, or on a cache of three.
 func TestEachOperation(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) { eachOperation(t, raw) })
@@ -86,7 +86,7 @@ func TestNoArgumentsAnswerWithoutACall(t *testing.T) {
 	require.EqualValues(t, 2, n)
 }
 
-// TestSetAlgebra is with sets of other names, of any slots.
+// TestSetAlgebra combines sets of other names, of any slots.
 func TestSetAlgebra(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) { setAlgebra(t, raw) })
@@ -246,7 +246,7 @@ func (p *point) UnmarshalText(b []byte) error {
 	return err
 }
 
-// TestMembersOfTypes are texts where a type has one.
+// TestMembersOfTypes stores texts where a type has one.
 func TestMembersOfTypes(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

@@ -371,7 +371,7 @@ func TestSeveralSets(t *testing.T) {
 	})
 }
 
-// TestMembersThatDoNotDecode are passed by walks, and gone after a pop.
+// TestMembersThatDoNotDecode has walks pass them, and a pop remove them.
 func TestMembersThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

@@ -54,7 +54,7 @@ const (
 	day  = 24 * time.Hour
 )
 
-// at is a time.
+// at returns a time.
 func at(ms int64) time.Time { return time.UnixMilli(ms) }
 
 // some makes an answer of any type of one.
@@ -64,7 +64,7 @@ func last[A any](_ A, err error) error { return err }
 
 func last2[A any](_ A, _ bool, err error) error { return err }
 
-// of is an operation on a series.
+// of returns an operation on a series.
 func of(call func(ctx context.Context, s *Series[string]) (any, error)) func(ctx context.Context, k kit) (any, error) {
 	return func(ctx context.Context, k kit) (any, error) { return call(ctx, k.s) }
 }
@@ -252,7 +252,7 @@ func put(t testing.TB, raw rueidis.Client, key string, time string, text string,
 	redistest.Do(t, raw, "ZADD", keys.SeriesEnds(key), ends, text)
 }
 
-// idOf is an id that begins with a text.
+// idOf returns an id that begins with a text.
 func idOf(text string) string { return (text + strings.Repeat("-", idSize))[:idSize] }
 
 // in returns when an entry ends, as the server takes it.

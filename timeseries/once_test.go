@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
-// TestWhatIsUsedOnceLeavesNothing is not parallel: it looks at the heap.
+// TestWhatIsUsedOnceLeavesNothing looks at the heap, so it does not run in parallel.
 func TestWhatIsUsedOnceLeavesNothing(t *testing.T) {
 	enginetest.LeavesNothing(t, func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		s := New[int](e, name)

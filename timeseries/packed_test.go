@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheBytesOfRedisson are those that it wrote: of 4.7.0, and of a newer one.
+// TestTheBytesOfRedisson reads those that it wrote: 4.7.0, and a newer one.
 func TestTheBytesOfRedisson(t *testing.T) {
 	t.Parallel()
 	id := "3031323334353637" + "3839616263646566"

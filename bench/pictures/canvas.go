@@ -75,10 +75,17 @@ var layout = template.Must(template.New("svg").Parse(`<svg xmlns="http://www.w3.
 </svg>
 `))
 
-func (c chart) InnerWidth() int  { return c.Width - 1 }
+// InnerWidth returns the width within the frame.
+func (c chart) InnerWidth() int { return c.Width - 1 }
+
+// InnerHeight returns the height within the frame.
 func (c chart) InnerHeight() int { return c.Height - 1 }
-func (c chart) TickY() int       { return c.Bottom + 18 }
-func (c chart) MarkY() int       { return c.Top - 6 }
+
+// TickY returns where the texts of the ticks stand, below the bars.
+func (c chart) TickY() int { return c.Bottom + 18 }
+
+// MarkY returns where the text of the mark stands, above the bars.
+func (c chart) MarkY() int { return c.Top - 6 }
 
 // svg draws the picture.
 func (c chart) svg() ([]byte, error) {

@@ -11,11 +11,14 @@ local from, to, byte = tonumber(ARGV[2]), tonumber(ARGV[3]), '\255'
 if ARGV[1] == '0' then
 	to, byte = math.min(to, redis.call('strlen', KEYS[1]) * 8), '\0'
 end
+
+-- each sets the bits from one up to another, one by one.
 local function each(first, last)
 	for i = first, last - 1 do
 		redis.call('setbit', KEYS[1], string.format('%.0f', i), ARGV[1])
 	end
 end
+
 local first, last = math.ceil(from / 8), math.floor(to / 8) -- of the bytes that are written as a whole
 if first >= last then
 	each(from, to)

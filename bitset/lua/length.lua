@@ -12,9 +12,12 @@ if stop < 0 or stop > size then
 	stop = size
 end
 local from = math.max(stop - tonumber(ARGV[2]), 0)
+
+-- any reports whether a bit of these bytes is 1.
 local function any(first, after)
 	return redis.call('bitcount', KEYS[1], first, after - 1) > 0
 end
+
 local first, width = stop, 16
 repeat
 	stop = first

@@ -11,6 +11,8 @@ local at, size = tonumber(ARGV[1]), redis.call('llen', KEYS[1])
 if at > size then
 	return 0
 end
+
+-- push pushes some of these elements, 5,000 at a time.
 local function push(how, all, first, last)
 	for i = first, last, 5000 do
 		redis.call(how, KEYS[1], unpack(all, i, math.min(i + 4999, last)))
