@@ -33,12 +33,20 @@ func (o Object) Refuses(t *testing.T) {
 	}
 }
 
+// jsonWrites are commands that write and are not in the category of those. A server without them does not know the rule.
+var jsonWrites = []string{
+	"json.set", "json.mset", "json.merge", "json.del", "json.clear", "json.toggle", "json.numincrby", "json.strappend",
+	"json.arrappend", "json.arrinsert", "json.arrpop", "json.arrtrim",
+}
+
 func denyWrites(_ *redistest.Server, raw rueidis.Client) (accept func()) {
-	set := func(rule string) {
-		_ = raw.Do(context.Background(), raw.B().Arbitrary("ACL", "SETUSER", "orders", rule).Build()).Error()
+	set := func(sign string) {
+		for _, rule := range append([]string{"@write"}, jsonWrites...) {
+			_ = raw.Do(context.Background(), raw.B().Arbitrary("ACL", "SETUSER", "orders", sign+rule).Build()).Error()
+		}
 	}
-	set("-@write")
-	return func() { set("+@write") }
+	set("-")
+	return func() { set("+") }
 }
 
 func (o Object) refused(t *testing.T, name string, refuse func(s *redistest.Server, raw rueidis.Client) func()) {
