@@ -5,8 +5,6 @@ import (
 	"errors"
 	"path"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -271,42 +269,18 @@ func aDocumentMoves(t *testing.T, cluster *redistest.Cluster) {
 	raw := cluster.Client(t)
 	d := documentsOn(enginetest.On(t, raw), fresh(t, raw))
 	require.NoError(t, d.doc.Set(t.Context(), order{}))
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	var did atomic.Int64
-	for i := range 4 {
-		all.Go(func() { // ends with ctx
-			for ctx.Err() == nil {
-				var err error
-				if i%2 == 0 {
-					_, _, err = d.doc.Update(context.WithoutCancel(ctx), longerOrder)
-				} else {
-					_, _, err = d.n.Add(context.WithoutCancel(ctx), 1)
-				}
-				if assert.NoError(t, err) {
-					did.Add(1)
-				}
-			}
-		})
-	}
-	more := func() {
-		t.Helper()
-		want := did.Load() + 20
-		redistest.Eventually(t, func() bool { return did.Load() >= want }, redistest.Soon, time.Millisecond)
-	}
-	more()
-	migration := cluster.StartMigration(t, d.name)
-	more()
-	migration.Move(t, d.name)
-	more()
-	migration.Finish(t)
-	more()
-	stop()
-	all.Wait()
+	done := enginetest.WhileASlotMoves(t, cluster, []string{d.name}, func(ctx context.Context, g, _ int) bool {
+		var err error
+		if g%2 == 0 {
+			_, _, err = d.doc.Update(ctx, longerOrder)
+		} else {
+			_, _, err = d.n.Add(ctx, 1)
+		}
+		return assert.NoError(t, err)
+	})
 	n, _, err := d.n.Get(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, did.Load(), n)
+	require.Equal(t, done, n)
 }
 
 // TestJSONLongDocumentOverASlowLink takes longer than a send has, and arrives.
