@@ -67,6 +67,42 @@ func AtOnce[T any](t *testing.T, all map[string]T, test func(t *testing.T, of T)
 	running.Wait()
 }
 
+// Together is [AtOnce] for tests that have nothing in common.
+func Together(t *testing.T, tests map[string]func(t *testing.T)) {
+	t.Helper()
+	AtOnce(t, tests, func(t *testing.T, test func(t *testing.T)) { test(t) })
+}
+
+// OnServersTogether is [OnServers] for a test that waits for most of its time: see [Together].
+func OnServersTogether(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+	t.Helper()
+	if soaking() { // it computes
+		OnServers(t, test)
+		return
+	}
+	tests := onEach(func(t *testing.T, version string) { test(t, Shared(t, Version(version)).Client(t)) })
+	tests["miniredis"] = func(t *testing.T) { test(t, MiniredisClient(t)) }
+	Together(t, tests)
+}
+
+// OnStartedTogether is [OnStarted] for a test that waits for most of its time: see [Together].
+func OnStartedTogether(t *testing.T, test func(t *testing.T, server *Server)) {
+	t.Helper()
+	if soaking() {
+		OnStarted(t, test)
+		return
+	}
+	Together(t, onEach(func(t *testing.T, version string) { test(t, Start(t, Version(version))) }))
+}
+
+func onEach(test func(t *testing.T, version string)) map[string]func(t *testing.T) {
+	tests := map[string]func(t *testing.T){}
+	for _, version := range Versions {
+		tests[version] = func(t *testing.T) { test(t, version) }
+	}
+	return tests
+}
+
 // MiniredisClient returns a client of an embedded server of this test.
 func MiniredisClient(t testing.TB) rueidis.Client {
 	t.Helper()
