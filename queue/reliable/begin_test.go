@@ -35,7 +35,7 @@ func (r *rig) mortal(server *redistest.Server, opts ...Option) (other *rig, dies
 // TestWhatWaitedForAHandlerInADeadProcess counts no attempt, unlike what the handler was at.
 func TestWhatWaitedForAHandlerInADeadProcess(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		const n = 6
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(n)
@@ -71,7 +71,7 @@ func TestWhatWaitedForAHandlerInADeadProcess(t *testing.T) {
 // TestWhatAReceiverHadCounts, since it was handed out.
 func TestWhatAReceiverHadCounts(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(1)
 		other, dies := r.mortal(server, WithLease(time.Second))
@@ -93,7 +93,7 @@ func (r *rig) joined() int {
 // TestWhatAReceiverHadBesideAServeCounts, though the Serve of these terms might have had it wait.
 func TestWhatAReceiverHadBesideAServeCounts(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(1)
 		require.NoError(t, r.Pause(t.Context(), 0))
@@ -116,7 +116,7 @@ func TestWhatAReceiverHadBesideAServeCounts(t *testing.T) {
 // TestWhatAPollHadBesideAServeCounts, and what the Serve had waits for its handler still.
 func TestWhatAPollHadBesideAServeCounts(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(2)
 		other, dies := r.mortal(server, WithLease(time.Second))

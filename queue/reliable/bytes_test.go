@@ -182,7 +182,7 @@ func (l slowLink) Read(b []byte) (int, error) {
 func TestLargeMessagesAreHandledOverASlowLink(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	n := redistest.Count(t, 20, 64)
+	n := redistest.Count(t, 10, 64)
 	var read atomic.Int64
 	slow := rigOn(t, server.Client(t, func(o *rueidis.ClientOption) {
 		o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {

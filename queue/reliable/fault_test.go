@@ -102,13 +102,11 @@ func (r *rig) kills(addrs string, n int) {
 // time, and within a second: the longest of some rounds is what a busy machine makes of it.
 func TestTheMessagesOfTheDeadAreWithAnother(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
-		for name, keeps := range map[string]bool{"who kept the time": true, "another": false} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				dead(t, server.Addr(), server.Client(t), keeps)
-			})
-		}
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
+		redistest.Together(t, map[string]func(t *testing.T){
+			"who kept the time": func(t *testing.T) { dead(t, server.Addr(), server.Client(t), true) },
+			"another":           func(t *testing.T) { dead(t, server.Addr(), server.Client(t), false) },
+		})
 	})
 }
 
@@ -176,7 +174,7 @@ func TestADeputyThatIsBusyIsNone(t *testing.T) {
 // TestAConsumerIsStoppedBeyondItsLease: it knows when it goes on, and harms nobody.
 func TestAConsumerIsStoppedBeyondItsLease(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		const lease = time.Second
 		r := rigOn(t, server.Client(t))
 		stopped := r.child(server.Addr(), "holds", lease, 3)
@@ -205,7 +203,7 @@ func TestAConsumerIsStoppedBeyondItsLease(t *testing.T) {
 // beside it is not, however often that happens.
 func TestAPoisonMessageIsBuried(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		const most = 4
 		r := rigOn(t, server.Client(t))
 		r.adds("poison")
@@ -232,7 +230,7 @@ func TestAPoisonMessageIsBuried(t *testing.T) {
 // TestThousandsOfLeasesRunOutAtOnce: their contexts end, and others do the work.
 func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		n := redistest.Count(t, 600, 10_000)
 		r := rigOn(t, server.Client(t))
 		client, proxy := redistest.ThroughProxy(t, server)
@@ -275,7 +273,7 @@ func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 // TestRepliesAreLost all the time: nothing comes twice.
 func TestRepliesAreLost(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		n := redistest.Count(t, 100, 5000)
 		client, proxy := redistest.ThroughProxy(t, server)
 		r := &rig{t: t, raw: server.Client(t), e: engineOn(t, client)}
@@ -332,56 +330,63 @@ func TestRepliesAreLost(t *testing.T) {
 	})
 }
 
+// TestOnACluster does to queues of different slots what waits for most of its time, at the same time. A replica takes over when that is done.
 func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	t.Run("all paths", func(t *testing.T) {
-		rigOn(t, cluster.Client(t), WithLease(redistest.Scaled(6*time.Second)), WithMaxAttempts(2)).everything()
-	})
-	t.Run("a name that breaks slots", func(t *testing.T) {
-		_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")
-		require.ErrorIs(t, err, ErrInvalidArgument)
-	})
-	t.Run("queues of all masters are listed", func(t *testing.T) {
-		client := cluster.Client(t)
-		queuesAreListed(t, engineOn(t, client), client)
-	})
-	t.Run("queues of several nodes are served together", func(t *testing.T) {
-		r, done := rigOn(t, cluster.Client(t)), make(chan string, 30)
-		queues := make([]Served, 6)
-		for i := range queues {
-			q := r.beside(strconv.Itoa(i))
-			queues[i] = q.With(func(_ context.Context, m *Message[string]) error { done <- m.Value; return nil })
-			q.fills("v", 3)
-		}
-		stop := servesAll(t, 2, queues...)
-		for range 18 {
-			redistest.Done(t, done)
-		}
-		require.NoError(t, stop())
-	})
-	t.Run("who waits is woken", func(t *testing.T) {
-		redistest.Within(t, mostWait/2, func() time.Duration {
-			longest := time.Duration(0)
-			r := rigOn(t, cluster.Client(t))
-			ctx, cancel := context.WithCancel(t.Context())
-			var all sync.WaitGroup
-			defer all.Wait()
-			defer cancel()
-			got := make(chan string, 1)
-			r.other().waits(ctx, &all, got)
-			r.awaitIdle(1)
-			for i := range 10 {
-				began := time.Now()
-				r.adds(strconv.Itoa(i))
-				require.Equal(t, strconv.Itoa(i), redistest.Done(t, got))
-				longest = max(longest, time.Since(began))
+	tests := map[string]func(t *testing.T){
+		"all paths": func(t *testing.T) {
+			rigOn(t, cluster.Client(t), WithLease(redistest.Scaled(6*time.Second)), WithMaxAttempts(2)).everything()
+		},
+		"a name that breaks slots": func(t *testing.T) {
+			_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")
+			require.ErrorIs(t, err, ErrInvalidArgument)
+		},
+		"queues of all masters are listed": func(t *testing.T) {
+			client := cluster.Client(t)
+			queuesAreListed(t, engineOn(t, client), client)
+		},
+		"queues of several nodes are served together": func(t *testing.T) {
+			r, done := rigOn(t, cluster.Client(t)), make(chan string, 30)
+			queues := make([]Served, 6)
+			for i := range queues {
+				q := r.beside(strconv.Itoa(i))
+				queues[i] = q.With(func(_ context.Context, m *Message[string]) error { done <- m.Value; return nil })
+				q.fills("v", 3)
 			}
-			return longest
-		})
-	})
-	t.Run("a slot moves for three leases", func(t *testing.T) { slotMoves(t, cluster) })
-	t.Run("a slot moves under an acknowledgement", func(t *testing.T) { slotMovesUnderAnAck(t, cluster) })
+			stop := servesAll(t, 2, queues...)
+			for range 18 {
+				redistest.Done(t, done)
+			}
+			require.NoError(t, stop())
+		},
+		"who waits is woken": func(t *testing.T) {
+			redistest.Within(t, mostWait/2, func() time.Duration {
+				longest := time.Duration(0)
+				r := rigOn(t, cluster.Client(t))
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				defer all.Wait()
+				defer cancel()
+				got := make(chan string, 1)
+				r.other().waits(ctx, &all, got)
+				r.awaitIdle(1)
+				for i := range 10 {
+					began := time.Now()
+					r.adds(strconv.Itoa(i))
+					require.Equal(t, strconv.Itoa(i), redistest.Done(t, got))
+					longest = max(longest, time.Since(began))
+				}
+				return longest
+			})
+		},
+		"a slot moves for three leases":                  func(t *testing.T) { slotMoves(t, cluster) },
+		"a slot moves under an acknowledgement":          func(t *testing.T) { slotMovesUnderAnAck(t, cluster) },
+		"a slot moves under transfers":                   func(t *testing.T) { slotMovesUnderTransfers(t, cluster) },
+		"a slot moves when a caller leaves its transfer": func(t *testing.T) { slotMovesUnderACancellation(t, cluster) },
+	}
+	redistest.Together(t, tests)
+	t.Run("a replica takes over from the master of transfers", func(t *testing.T) { transfersWithAReplica(t, cluster) })
 }
 
 // TestOnAClusterOfItsOwn is what other tests do to one server, with fewer messages.
@@ -389,19 +394,12 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	addrs := strings.Join(cluster.Addrs(), ",")
-	t.Run("faults", func(t *testing.T) {
-		t.Run("consumers are killed", func(t *testing.T) {
-			t.Parallel()
+	redistest.Together(t, map[string]func(t *testing.T){
+		"consumers are killed": func(t *testing.T) {
 			rigOn(t, cluster.Client(t)).kills(addrs, redistest.Count(t, 400, 4000))
-		})
-		t.Run("the messages of the dead", func(t *testing.T) {
-			t.Parallel()
-			dead(t, addrs, cluster.Client(t), true)
-		})
-		t.Run("every script twice", func(t *testing.T) {
-			t.Parallel()
-			sentTwice(t, cluster.Client(t), redistest.Count(t, 360, 6000))
-		})
+		},
+		"the messages of the dead": func(t *testing.T) { dead(t, addrs, cluster.Client(t), true) },
+		"every script twice":       func(t *testing.T) { sentTwice(t, cluster.Client(t), redistest.Count(t, 360, 6000)) },
 	})
 	t.Run("a failover", func(t *testing.T) {
 		f := newFailover(t, cluster.Client)

@@ -109,11 +109,15 @@ func TestGroupFollowsARaisedTermInPortions(t *testing.T) {
 		r.acks("")
 		require.EqualValues(t, 400, ready())
 		last := int64(0)
-		for range 500 {
-			m := r.gets("")
-			require.Greater(t, m.ID, last)
-			last = m.ID
-			require.NoError(t, m.Ack(t.Context()))
+		for left := 500; left > 0; {
+			all, err := r.ReceiveN(t.Context(), min(left, 100))
+			require.NoError(t, err)
+			for _, m := range all {
+				require.Greater(t, m.ID, last)
+				last = m.ID
+			}
+			require.NoError(t, r.AckAll(t.Context(), all...))
+			left -= len(all)
 		}
 		r.leaves()
 	})

@@ -121,7 +121,7 @@ func (h *history) handle(client int, m *Message[string]) {
 // that the model allows.
 func TestHistoriesOfAcknowledgements(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
 		n := redistest.Count(t, 30, 1500)
 		for i := range n {

@@ -59,14 +59,14 @@ func newHub(e *locking.Engine) *hub {
 		Send: h.sendAdds, Cut: cutAdds, Sent: e.Sent("reliable queue"), Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes, Gone: core.Left, Left: h.transferLeft,
 	})
 	h.withdrawals = combine.New(combine.Config[string, asking, byte]{
-		Send: h.sendWithdrawals, Cut: func(waiting []*withdrawCall) int { return min(len(waiting), mostSettled) }, Closed: ErrClosed,
+		Send: h.sendWithdrawals, Cut: func(waiting []*withdrawCall) int { return min(len(waiting), mostWithdrawn) }, Sent: e.Sent("reliable queue"), Closed: ErrClosed,
 		Spawn: func(f func()) bool { e.SpawnWithin(f); return true }, // Close waits for its callers
 	})
 	h.steps = combine.New(combine.Config[consumerKey, ask, answer]{
 		Send: h.sendStep, Cut: cutSteps, Sent: e.Sent("reliable queue"), Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	h.results = combine.New(combine.Config[string, asking, string]{
-		Send: h.sendResults, Cut: func(waiting []*resultCall) int { return min(len(waiting), mostSettled) }, Spawn: e.Spawn, Closed: ErrClosed,
+		Send: h.sendResults, Cut: func(waiting []*resultCall) int { return min(len(waiting), mostSettled) }, Sent: e.Sent("reliable queue"), Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	h.ears.Make = func(string) *listening { return &listening{waiting: map[int64][]chan struct{}{}} }
 	h.ears.Left = (*listening).left

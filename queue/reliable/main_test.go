@@ -89,7 +89,7 @@ func serveChild(p *redistest.Parent, concurrency int) {
 	p.Say("ended: %v", err)
 }
 
-func childBackoff(int) time.Duration { return 2 * time.Second }
+func childBackoff(int) time.Duration { return 500 * time.Millisecond }
 
 func log(name, group string) string { return name + ":log:" + group }
 

@@ -24,7 +24,7 @@ func (h *hub) numbered() int {
 func TestHandlesOfARequestEach(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		for i := range 300 {
+		for i := range redistest.Count(t, 60, 300) {
 			q := r.with(ofItsOwn())
 			if i%10 == 0 {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -75,6 +76,41 @@ func (r *rig) watchedBy(a *around) *rig {
 	other := &rig{t: r.t, raw: r.raw, e: e}
 	other.Queue = New[string](other.e, r.name, WithMaxAttempts(2), WithBackoff(func(int) time.Duration { return 0 }))
 	return other
+}
+
+// TestCombinedCallsAreTold to an observer: also those that look for results, and those that cancel what a Transfer has left.
+func TestCombinedCallsAreTold(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		const kind = "reliable queue"
+		var told enginetest.Batches
+		q := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, told.To)}
+		q.Queue = New[string](q.e, r.name)
+		id := q.adds("a", WithDelay(time.Hour))
+		require.Equal(t, []int{1}, told.Take(kind))
+		_, err := q.Result(t.Context(), id)
+		require.ErrorIs(t, err, ErrPending)
+		require.Equal(t, []int{1}, told.Take(kind))
+		how, err := q.withdraw(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, byte('1'), how)
+		require.Equal(t, []int{1}, told.Take(kind))
+
+		const n = 200
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				_, err := q.Result(t.Context(), id)
+				assert.ErrorIs(t, err, ErrNotFound)
+			})
+		}
+		all.Wait()
+		sum := 0
+		for _, calls := range told.Take(kind) {
+			sum += calls
+		}
+		require.Equal(t, n, sum)
+	})
 }
 
 func TestAnObserverAroundHandlers(t *testing.T) {

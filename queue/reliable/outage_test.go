@@ -21,7 +21,7 @@ import (
 // gets empty again.
 func TestAServerThatIsFull(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t)).with(WithLease(redistest.Scaled(6 * time.Second)))
 		for _, v := range []string{"a", "b", "c"} {
 			r.adds(v, WithGroup("g"))
@@ -141,7 +141,7 @@ func (f *failover) runs(lose func()) {
 // messages arrives.
 func TestAnACLThatIsReloaded(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		admin := server.Client(t)
 		redistest.Do(t, admin, append(redistest.UserOfThePage(t, "../../docs/redis.md"), "+spublish", "+ssubscribe")...)
 		user, err := rueidis.NewClient(rueidis.ClientOption{
@@ -183,7 +183,7 @@ func TestAnACLThatIsReloaded(t *testing.T) {
 // TestAServerThatForgetsAll under load: what is added from then on is handled, by numbers that nobody had.
 func TestAServerThatForgetsAll(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t), WithLease(2*time.Second))
 		var mu sync.Mutex
 		var adding sync.RWMutex

@@ -44,7 +44,7 @@ func TestMessageGivenBackTwiceStaysWithItsNextOwner(t *testing.T) {
 // told at its next renewal, and the second keeps the message.
 func TestTakeThatIsForgottenIsTold(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		const lease = 6 * time.Second
 		r := rigOn(t, server.Client(t)).with(WithLease(lease))
 		r.adds("a")

@@ -18,7 +18,7 @@ import (
 // TestPauseKeepsWhatIsPrefetchedFromBeginning: it goes back, in its order, and comes when the pause is over.
 func TestPauseKeepsWhatIsPrefetchedFromBeginning(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		began, next := make(chan string, 10), make(chan struct{})
 		stop := r.serves(func(_ context.Context, m *Message[string]) error {
 			began <- m.Value
@@ -108,7 +108,7 @@ func TestLogOfACancelledMessageSaysSo(t *testing.T) {
 // TestMessageThatWasCancelledIsLoggedAsThatWhereOnlyARenewalTold: the word of the channel did not get through.
 func TestMessageThatWasCancelledIsLoggedAsThatWhereOnlyARenewalTold(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		said := new(enginetest.Log)
 		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 		other.Queue = New[string](other.e, r.name, WithLease(3*time.Second))

@@ -305,7 +305,7 @@ func TestMessageThatCannotBeDecodedFailsAttempts(t *testing.T) {
 
 func TestTheWatchdogKeepsAMessage(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		lease := redistest.Scaled(6 * time.Second)
 		r = r.with(WithLease(lease))
 		other := r.other(WithLease(lease))
@@ -326,7 +326,7 @@ func TestTheWatchdogKeepsAMessage(t *testing.T) {
 
 func TestAnAttemptThatTakesTooLongFails(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		r.adds("a", WithTimeout(50*time.Millisecond))
 		m := r.gets("a")
 		ctx := m.Context(t.Context())

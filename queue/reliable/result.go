@@ -70,7 +70,7 @@ func (q *Queue[T]) outcome(ctx context.Context, id int64) (string, error) {
 
 func resultOf(text string) ([]byte, error) {
 	switch text[0] {
-	case 'r':
+	case 'r', 'b':
 		return []byte(text[1:]), nil
 	case 'w':
 		return nil, ErrPending

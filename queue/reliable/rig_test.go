@@ -25,7 +25,13 @@ func onServers(t *testing.T, test func(t *testing.T, r *rig)) {
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) { test(t, rigOn(t, raw)) })
 }
 
-var miniredisClient, onReal = redistest.MiniredisClient, redistest.OnStarted
+// onServersTogether is onServers for a test that waits for most of its time.
+func onServersTogether(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	redistest.OnServersTogether(t, func(t *testing.T, raw rueidis.Client) { test(t, rigOn(t, raw)) })
+}
+
+var miniredisClient, onReal, onRealTogether = redistest.MiniredisClient, redistest.OnStarted, redistest.OnStartedTogether
 
 // rig is a queue of texts, and the server that it is on.
 type rig struct {

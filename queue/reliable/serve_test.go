@@ -169,7 +169,7 @@ func TestAHandlerThatReturnsAfterServe(t *testing.T) {
 
 func TestHandlersThatAreSlowerThanTheLeaseKeepTheirMessages(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		const n = 40
 		var lost, all atomic.Int64
 		stop := r.serves(func(ctx context.Context, m *Message[string]) error {

@@ -116,7 +116,7 @@ func TestServeBatchHandlesMessagesTogether(t *testing.T) {
 // TestServeBatchWaitsForMore, and not longer than it is told.
 func TestServeBatchWaitsForMore(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		got := make(chan int, 10)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -248,7 +248,7 @@ func TestServeBatchLeavesOutAMessageThatIsLostWhileItWaitsForOthers(t *testing.T
 // TestServeBatchGivesBackWhatWaitsForOthersWhenTheQueueIsPaused, and a handler gets it when that is over.
 func TestServeBatchGivesBackWhatWaitsForOthersWhenTheQueueIsPaused(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		got, stop := r.servesPairs(2 * time.Second) // longer than it believes that there is no pause
 		r.adds("a")
 		r.running(1)
@@ -270,7 +270,7 @@ func TestServeBatchGivesBackWhatWaitsForOthersWhenTheQueueIsPaused(t *testing.T)
 // TestServeBatchStartsTheTimeOfAnAttemptWithItsHandler, and not while the message waits for others.
 func TestServeBatchStartsTheTimeOfAnAttemptWithItsHandler(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		got, stop := r.servesPairs(2 * time.Second)
 		r.adds("a", WithTimeout(time.Second))
 		all := redistest.Done(t, got)

@@ -122,8 +122,8 @@ func TestSetTermsChangesThemForConsumersThatAreThere(t *testing.T) {
 		require.NoError(t, deploy.SetTerms(t.Context()))
 		terms, err := r.Terms(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, Terms{MaxAttempts: 1, Lease: time.Hour, Backoff: []time.Duration{2 * time.Second}}, terms)
-		require.Equal(t, "attempts 1, lease 1h0m0s, backoff [2s]", terms.String())
+		require.Equal(t, Terms{MaxAttempts: 1, Lease: time.Hour, Backoff: []time.Duration{500 * time.Millisecond}}, terms)
+		require.Equal(t, "attempts 1, lease 1h0m0s, backoff [500ms]", terms.String())
 		for _, is := range []*rig{old, other, deploy} {
 			id := is.adds("b")
 			m := is.gets("b")

@@ -100,7 +100,7 @@ func TestTokensOfSeveralClientsAreCountedForEach(t *testing.T) {
 // TestDetachLeavesAMessageToItsToken: it is renewed no more.
 func TestDetachLeavesAMessageToItsToken(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
 		r = r.with(WithLease(redistest.Scaled(6 * time.Second)))
 		r.adds("a")
 		tokens := make(chan string, 1)

@@ -20,7 +20,7 @@ import (
 //   - [ErrRemoved] without [ErrTaken]: no consumer has had it, and none will.
 //   - [ErrRemoved] with [ErrTaken]: a consumer held it, or had held it. It was not acknowledged, and is delivered no more. A
 //     consumer that holds it gets [ErrCancelled]. Its work may be done, or half done.
-//   - [ErrBuried]: its attempts were used up. It is among the dead.
+//   - [ErrBuried]: its attempts were used up. It is among the dead, or a handler of [Queue.Dead] has it or has settled it.
 //   - [ErrExpired]: it was not delivered within [WithExpiry]. This comes when a consumer would take it: without a consumer the wait
 //     lasts until ctx ends.
 //   - [ErrOutcomeUnknown]: it may have been acknowledged, have been cancelled, or be still in the queue. If the id is not
@@ -84,6 +84,8 @@ func ended(how byte, cause string, why error) error {
 	switch how {
 	case 'r', 'a':
 		return nil
+	case 'b':
+		end = ErrBuried
 	case 'd', '3':
 		end = buriedBy(cause)
 	case 'e':
@@ -101,13 +103,13 @@ func ended(how byte, cause string, why error) error {
 	return fmt.Errorf("%w: %w", end, why)
 }
 
-// withdraw cancels a message, together with other calls, and returns the letter of remove.lua. Without an answer in time it goes on
-// once more by itself.
+// withdraw cancels a message, together with other calls, and returns the letter of remove.lua. Without an answer in time, or if a server
+// refuses that for now, it goes on once more by itself.
 func (q *Queue[T]) withdraw(ctx context.Context, id int64) (byte, error) {
 	within, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*q.h.e.SendTimeout())
 	defer stop()
 	how, err := q.h.withdrawals.Do(within, q.of.key, asking{q.of, id})
-	if within.Err() != nil && err != nil {
+	if err != nil && (within.Err() != nil || send.Transient(err)) {
 		q.h.withdrawals.Post(q.of.key, asking{q.of, id})
 	}
 	return how, err
@@ -121,6 +123,10 @@ func (h *hub) transferLeft(key string, a adding, got added) {
 }
 
 type withdrawCall = combine.Call[asking, byte]
+
+// mostWithdrawn bounds how long the cancellations of one script call keep the server: each takes it some 40 µs, and all of them one walk over
+// the leases.
+const mostWithdrawn = 32
 
 // sendWithdrawals cancels messages together.
 func (h *hub) sendWithdrawals(_ string, _ int, batch []*withdrawCall) error {

@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -164,7 +166,8 @@ func TestTransferEndsWithItsContext(t *testing.T) {
 // TestTransferSaysHowItsMessageHasEnded if it was not acknowledged.
 func TestTransferSaysHowItsMessageHasEnded(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
+	onServersTogether(t, func(t *testing.T, r *rig) {
+		var waiter *rig
 		ends := map[string]struct {
 			opts []AddOption
 			end  func(id int64)
@@ -191,10 +194,10 @@ func TestTransferSaysHowItsMessageHasEnded(t *testing.T) {
 				_, err := r.Delete(t.Context())
 				require.NoError(t, err)
 			}, []error{ErrOutcomeUnknown, ErrNotFound}, ErrRemoved},
-			"forgotten": {nil, func(id int64) { r.do("HDEL", r.part("body"), decimal(id)) }, []error{ErrOutcomeUnknown, ErrNotFound}, ErrRemoved},
+			"forgotten": {nil, func(id int64) { r.do("HDEL", r.part("body"), decimal(id)); waiter.look() }, []error{ErrOutcomeUnknown, ErrNotFound}, ErrRemoved},
 		}
 		for what, e := range ends {
-			waiter := r.other()
+			waiter = r.other()
 			done := waiter.transfers(t.Context(), what, e.opts...)
 			waiter.awaitsTransfers(1)
 			all := slices.Collect(func(yield func(int64) bool) {
@@ -219,6 +222,88 @@ func TestTransferSaysHowItsMessageHasEnded(t *testing.T) {
 			_, err := r.Delete(t.Context())
 			require.NoError(t, err)
 		}
+	})
+}
+
+// TestTransferWhoseDeadMessageHasAHandler was buried, whatever the handler of the dead does with the message before Transfer looks.
+func TestTransferWhoseDeadMessageHasAHandler(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
+		waiter.Queue = New[string](waiter.e, r.name)
+		dead := r.dead()
+		gone := func(m *Message[string]) {
+			_, err := r.Find(t.Context(), m.ID)
+			require.ErrorIs(t, err, ErrNotFound)
+		}
+		for what, c := range map[string]struct {
+			handle func(m *Message[string])
+			is     error // nil: it was acknowledged
+		}{
+			"is at it":     {func(*Message[string]) {}, ErrBuried},
+			"acknowledges": {func(m *Message[string]) { require.NoError(t, m.Ack(t.Context())); gone(m) }, ErrBuried},
+			"answers": {func(m *Message[string]) {
+				require.NoError(t, m.AckWith(t.Context(), []byte("r"), time.Minute))
+				gone(m)
+			}, ErrBuried},
+			"fails":        {func(m *Message[string]) { require.NoError(t, m.Nack(t.Context(), errAgain)) }, ErrBuried},
+			"is cancelled": {func(m *Message[string]) { require.NoError(t, r.Cancel(t.Context(), m.ID)) }, ErrBuried},
+			"has it tried again, and then it is acknowledged": {func(m *Message[string]) {
+				require.NoError(t, m.Nack(t.Context(), errAgain, WithDelay(0)))
+				require.NoError(t, r.gets(m.Value).Ack(t.Context()))
+			}, nil},
+		} {
+			done := waiter.transfers(t.Context(), what, WithAttempts(1))
+			m := r.gets(what)
+			waiter.awaitsTransfers(1)
+			proxy.AwaitCount(t, redistest.MatchScript(resultScript.Body()), 1)
+			_, err := waiter.Result(t.Context(), m.ID)
+			require.ErrorIs(t, err, ErrPending, "its first look is answered")
+			look := proxy.HoldRequest(redistest.MatchScript(resultScript.Body()))
+			require.NoError(t, m.Nack(t.Context(), errors.New("its cause")))
+			look.Await(t)
+			of := dead.gets(what)
+			c.handle(of)
+			look.Release()
+			got := redistest.Done(t, done)
+			_ = of.Ack(t.Context()) // unless it is settled
+			require.Equal(t, m.ID, got.id, what)
+			if c.is == nil {
+				require.NoError(t, got.err, what)
+			} else {
+				require.ErrorIs(t, got.err, c.is, what)
+				require.NotErrorIs(t, got.err, ErrRemoved, what)
+				require.NotErrorIs(t, got.err, ErrOutcomeUnknown, what)
+			}
+			_, err = r.Delete(t.Context())
+			require.NoError(t, err)
+			proxy.ResetLog()
+		}
+	})
+}
+
+// TestResultOfADeadMessageWithAHandler says that it was buried, and by which cause.
+func TestResultOfADeadMessageWithAHandler(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		r = r.with(WithMaxAttempts(1))
+		id := r.adds("a")
+		require.NoError(t, r.gets("a").Nack(t.Context(), errors.New("its cause")))
+		m := r.dead().gets("a")
+		for _, ask := range []func(context.Context, int64) ([]byte, error){r.Result, r.Await} {
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			_, err := ask(ctx, id)
+			cancel()
+			require.ErrorIs(t, err, ErrBuried)
+			require.ErrorContains(t, err, "its cause")
+		}
+		require.NoError(t, m.AckWith(t.Context(), []byte("r"), time.Minute))
+		text, err := r.Result(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "r", string(text))
+		r.leaves()
 	})
 }
 
@@ -278,11 +363,10 @@ func TestTransferThatLeavesItsAdd(t *testing.T) {
 // TestTransferWhoseRepliesAreLost says the truth: of each script one reply is dropped, and the cancellation is known again.
 func TestTransferWhoseRepliesAreLost(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
 		client, proxy := redistest.ThroughProxy(t, server)
-		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
-		waiter.Queue = New[string](waiter.e, r.name)
+		waiter := r.by(client, quickly)
 		for _, script := range []string{addScript.Body(), resultScript.Body(), removeScript.Body()} {
 			drop := proxy.DropReply(redistest.MatchScript(script), 1)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -339,7 +423,7 @@ func TestTransferOfAnAckedMessageWhoseContextEnds(t *testing.T) {
 // TestTransferHearsNothing: its user may not subscribe. It looks by itself.
 func TestTransferHearsNothing(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
+	onRealTogether(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
 		client, proxy := redistest.ThroughProxy(t, server)
 		waiter := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
@@ -427,6 +511,53 @@ func TestManyTransfers(t *testing.T) {
 	r.isEmpty()
 }
 
+// TestManyCancellationsKeepTheServerShortly: those of Transfers that leave together are cut, whatever the states of their messages.
+func TestManyCancellationsKeepTheServerShortly(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t))
+	metered := redistest.Meter(t, server)
+	waiter := r.by(metered)
+	n := redistest.Count(t, 1000, 10_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var removed atomic.Int64
+	for i := range n {
+		opts := []AddOption{WithUnique(strconv.Itoa(i))}
+		switch i % 4 {
+		case 1:
+			opts = append(opts, WithDelay(time.Hour))
+		case 2:
+			opts = append(opts, WithGroup("g"+strconv.Itoa(i%7)), WithPriority(i%5))
+		}
+		all.Go(func() {
+			if _, err := waiter.Transfer(ctx, "v", opts...); errors.Is(err, ErrRemoved) {
+				removed.Add(1)
+			}
+		})
+	}
+	waiter.awaitsTransfers(n)
+	var held []*Message[string]
+	for len(held) < n/4 {
+		some, err := r.ReceiveN(t.Context(), 100)
+		require.NoError(t, err)
+		held = append(held, some...)
+	}
+	server.ResetStats()
+	metered.Most()
+	cancel()
+	all.Wait()
+	most, what := metered.Most()
+	require.EqualValues(t, n, removed.Load())
+	calls := server.CommandCalls(t, "evalsha")
+	t.Logf("%d calls for %d cancellations, %v of the server at most: %s", calls, n, most, what)
+	require.Less(t, most, redistest.Scaled(2*time.Millisecond))
+	require.Less(t, calls, int64(n/10), "they are cancelled together")
+	for _, m := range held {
+		require.ErrorIs(t, m.Ack(t.Context()), ErrCancelled)
+	}
+}
+
 // TestTransfersTellTheTruth while consumers are killed, connections are cut, and scripts are sent twice and late: what is said to be
 // acknowledged was handled, and what no consumer is said to have had was not.
 func TestTransfersTellTheTruth(t *testing.T) {
@@ -498,8 +629,12 @@ func TestTransfersTellTheTruth(t *testing.T) {
 // TestATransferBesideALongHistory: what is kept of those that are done does not push out how the message has ended.
 func TestATransferBesideALongHistory(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, r *rig) {
-		r = r.with(WithKeepDone(24 * time.Hour))
+	on := redistest.OnServers
+	if redistest.Count(t, 1, 2) == 1 { // the embedded server takes ten seconds for so many
+		on = func(t *testing.T, test func(t *testing.T, raw rueidis.Client)) { redistest.OnReal(t, test) }
+	}
+	on(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw, WithKeepDone(24*time.Hour))
 		finished, until := r.of.parts[18], r.of.parts[19]
 		tomorrow := decimal(time.Now().Add(23 * time.Hour).UnixMilli())
 		for from := int64(0); from < 100_000; from += 5000 {

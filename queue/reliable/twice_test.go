@@ -195,7 +195,7 @@ func TestEveryScriptSentTwice(t *testing.T) {
 			raw := miniredisClient(t)
 			n := redistest.Count(t, 96, 2000) // the embedded server is slow beside others, and a send has three seconds
 			if version != "miniredis" {
-				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 900, 20_000)
+				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 360, 20_000)
 			}
 			sentTwice(t, raw, n)
 		})

@@ -38,19 +38,19 @@ func TestWaitIsNotToldOfAFormerOutage(t *testing.T) {
 func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
 	t.Parallel()
 	client, proxy := redistest.ThroughProxy(t, redistest.Shared(t))
-	r := rigOn(t, client)
+	r := rigOn(t, client).by(client, quickly)
 	id := r.adds("a", WithDelay(time.Hour))
-	awaits := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(2*time.Second))
+	awaits := func(d time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), redistest.Scaled(d))
 		defer cancel()
 		_, err := r.Await(ctx, id)
 		return err
 	}
-	require.NotErrorIs(t, awaits(), send.ErrUnreached, "the server answers")
+	require.NotErrorIs(t, awaits(300*time.Millisecond), send.ErrUnreached, "the server answers")
 	proxy.Refuse()
 	proxy.CutAll()
 	for range 2 {
-		err := awaits()
+		err := awaits(time.Second)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, send.ErrUnreached)
 		require.ErrorContains(t, err, proxy.Addr())
@@ -64,7 +64,7 @@ func TestAwaitThatEndsInAnOutageNamesIt(t *testing.T) {
 	defer r.h.ears.Put(r.of.key, l)
 	redistest.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.sub != nil }, soon, time.Millisecond)
 	proxy.BlackHole()
-	ctx, stop := context.WithTimeout(t.Context(), r.e.SendTimeout()+redistest.Scaled(2*time.Second)) // the look has failed by then
+	ctx, stop := context.WithTimeout(t.Context(), r.e.SendTimeout()+redistest.Scaled(time.Second)) // the look has failed by then
 	defer stop()
 	_, err := r.Await(ctx, id)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -101,6 +101,7 @@ func TestAwaitSubscribesLater(t *testing.T) {
 		return err == nil && len(log) > 0
 	}, soon, time.Millisecond)
 	permits("allchannels")
+	r.look()
 	redistest.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.sub != nil }, soon, time.Millisecond)
 	require.NoError(t, r.gets("a").AckWith(t.Context(), []byte("done"), time.Minute))
 	require.NoError(t, <-done)

@@ -80,7 +80,7 @@ local function remove(id, has, of)
 	redis.call('zrem', due, id)
 	redis.call('zrem', prio, id)
 	redis.call('zrem', dead, id)
-	forget({id}, taken and 'c' or 'x')
+	forget({id}, grave and 'd' or taken and 'c' or 'x')
 	redis.call('hincrby', meta, 'removed', 1)
 	redis.pcall(ARGV[4], ARGV[5], id)
 	if has then
