@@ -386,8 +386,9 @@ var _ core.OutcomeObserver = OutcomeObserver(nil)
 //
 // Calls of several goroutines on one object that come while others are under way are combined
 // into one command or script. Of kinds there are "counter", "distinct", "bucket", "bloom filter",
-// "set", "set cache", "sorted set", "map", "map cache", "queue", "ring buffer", "delayed queue",
-// "reliable queue", "reliable topic", "semaphore", "permit" and "latch". Operations that are not
+// "set", "set cache", "sorted set", "map", "map cache", "sharded map", "queue", "ring buffer", "delayed queue",
+// "reliable queue", "reliable topic", "semaphore", "permit" and "latch". Of a sharded map it is what asks for the
+// number of shards; its entries count as those of a map. Operations that are not
 // combined, such as those that write to a set, are not reported.
 type BatchObserver interface {
 	Observer

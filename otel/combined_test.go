@@ -1,6 +1,7 @@
 package otel_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -14,9 +15,12 @@ import (
 	"github.com/rueidisson/rueidisson/bucket"
 	"github.com/rueidisson/rueidisson/counter"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/queue/reliable"
+	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	sets "github.com/rueidisson/rueidisson/set"
 	"github.com/rueidisson/rueidisson/sortedset"
+	"github.com/rueidisson/rueidisson/topic"
 )
 
 // TestCombinedCallsAreCounted: each call is in one exchange, and an exchange is for several.
@@ -50,6 +54,17 @@ func TestCombinedCallsAreCounted(t *testing.T) {
 		"set":          func() error { _, err := sets.New[string](c, "s").Has(t.Context(), "v"); return err },
 		"set cache":    func() error { _, err := sets.NewCache[string](c, "sc").Has(t.Context(), "v"); return err },
 		"sorted set":   func() error { _, _, err := sortedset.New[string](c, "z").Score(t.Context(), "v"); return err },
+		"sharded map": func() error {
+			_, _, err := rmap.NewSharded[string, string](c, "m", 2).Get(t.Context(), "v")
+			return err
+		},
+		"reliable queue": func() error {
+			if _, err := reliable.New[string](c, "q").Result(t.Context(), 1); !errors.Is(err, reliable.ErrNotFound) {
+				return fmt.Errorf("no result is there: %w", err)
+			}
+			return nil
+		},
+		"reliable topic": func() error { _, err := topic.NewReliable[string](c, "t").Listen(t.Context()); return err },
 	} {
 		require.NoError(t, call(), what)
 		require.EqualValues(t, 1, histogram[int64](t, r, "rueidisson.combined.calls")["rueidisson.kind="+what].Sum, what)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -31,6 +32,19 @@ func sharding(t testing.TB, e *locking.Engine, name string, n int, opts ...MapOp
 
 // asMap is what a sharded map does with entries, for the tests of those.
 func unsharded(m *Sharded[string, int]) *Map[string, int] { return &Map[string, int]{wholeOf(m.m)} }
+
+// TestShardedTellsOfItsLooks for the number of shards: an observer of combined calls hears of each.
+func TestShardedTellsOfItsLooks(t *testing.T) {
+	t.Parallel()
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
+		var told enginetest.Batches
+		m := sharding(t, enginetest.Texts(t, raw, told.To), redistest.Name(t), 4)
+		_, _, err := m.Get(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, []int{1}, told.Take("sharded map"))
+		require.Equal(t, []int{1}, told.Take("map"), "the entry")
+	})
+}
 
 func numbered(n int) map[string]int {
 	all := map[string]int{}
@@ -89,27 +103,28 @@ func TestAShardedMapInRedis(t *testing.T) {
 
 func TestWhatIsAboutSeveralShards(t *testing.T) {
 	t.Parallel()
+	entries := redistest.Count(t, 2000, 6000)
 	maptest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
 		for _, ids := range [][]MapOption{nil, {WithRequestIDs()}} {
 			ctx, m := t.Context(), sharding(t, maptest.EngineOn(t, raw), maptest.Named(t, raw), 100, ids...)
 			there, err := m.Exists(ctx)
 			require.NoError(t, err)
 			require.False(t, there)
-			require.NoError(t, m.PutMany(ctx, numbered(6000)))
+			require.NoError(t, m.PutMany(ctx, numbered(entries)))
 			n, err := m.Len(ctx)
 			require.NoError(t, err)
-			require.EqualValues(t, 6000, n)
-			require.Equal(t, numbered(6000), allOf(t, m))
-			require.Equal(t, numbered(6000), allOf(t, m, WithPage(7)))
+			require.EqualValues(t, entries, n)
+			require.Equal(t, numbered(entries), allOf(t, m))
+			require.Equal(t, numbered(entries), allOf(t, m, WithPage(7)))
 			require.Len(t, allOf(t, m, WithMatch("k1*")), 1111)
 			var ks []string
-			for i := range 6500 { // some are not there
+			for i := range entries + 500 { // some are not there
 				ks = append(ks, "k"+strconv.Itoa(i))
 			}
 			got, err := m.GetMany(ctx, ks...)
 			require.NoError(t, err)
-			require.Equal(t, numbered(6000), got)
-			gone, err := m.Remove(ctx, ks[5000:]...)
+			require.Equal(t, numbered(entries), got)
+			gone, err := m.Remove(ctx, ks[entries-1000:]...)
 			require.NoError(t, err)
 			require.EqualValues(t, 1000, gone)
 			left, err := m.Remaining(ctx)

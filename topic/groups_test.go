@@ -1,12 +1,15 @@
 package topic
 
 import (
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -72,4 +75,31 @@ func readBy(t *testing.T, raw rueidis.Client, f *feed) (id string) {
 	require.NoError(t, err)
 	require.Len(t, got[f.of.key], 1)
 	return got[f.of.key][0].ID
+}
+
+// TestReliableTopicTellsOfItsMembers: an observer of combined calls hears of each exchange by which a group is made or taken away.
+func TestReliableTopicTellsOfItsMembers(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		const kind = "reliable topic"
+		var told enginetest.Batches
+		r := reliableBy(t, raw, engineOn(t, raw, told.To), redistest.Name(t))
+		first := r.listening()
+		require.Equal(t, []int{1}, told.Take(kind))
+		second := r.listening()
+		require.Empty(t, told.Take(kind), "the group is there")
+		second.Close()
+		first.Close()
+		redistest.Eventually(t, func() bool { return slices.Equal([]int{1}, told.Take(kind)) }, soon, time.Millisecond)
+	})
+}
+
+// TestReliableTopicTellsForHowManyMembersAnExchangeIs: subscribers of one client that come together join once.
+func TestReliableTopicTellsForHowManyMembersAnExchangeIs(t *testing.T) {
+	t.Parallel()
+	f, other := new(feed), new(feed)
+	batch := []*memberCall{{Ask: membership{f: f, join: true}}, {Ask: membership{f: other, join: true}}, {Ask: membership{f: f}}, {Ask: membership{f: f, join: true}}}
+	require.Equal(t, 2, joins(batch, f))
+	require.Equal(t, 1, joins(batch[1:], f))
+	require.Equal(t, 1, joins(batch, other))
 }

@@ -78,8 +78,8 @@ func (f *feed) idle() bool {
 
 // join makes the group, unless this feed is in it, and has an ear hear. Without one
 // it makes the group again that was found gone, unless nobody listens any more. It
-// returns 1 if there was no such group. A client that closes meanwhile leaves it.
-func (f *feed) join(r *ear) (made int64, err error) {
+// returns 1 if there was no such group. A client that closes meanwhile leaves it. The exchange is for so many calls.
+func (f *feed) join(r *ear, calls int) (made int64, err error) {
 	if r == nil && f.idle() {
 		return 0, nil
 	}
@@ -87,7 +87,7 @@ func (f *feed) join(r *ear) (made int64, err error) {
 	joined := f.joined && !f.failed && r != nil
 	f.mu.Unlock()
 	if !joined {
-		made, err = f.h.numbered(&f.of, joining, joinScript, []string{f.of.timeout}, f.group, f.until())
+		made, err = f.numbered(calls, joining, joinScript, []string{f.of.timeout}, f.group, f.until())
 		if err != nil {
 			return 0, err
 		}
@@ -170,7 +170,7 @@ func (f *feed) busy() bool {
 }
 
 func (f *feed) destroy(flight int) (int64, error) {
-	return f.h.numbered(&f.of, flight, leaveScript, []string{f.of.timeout, f.of.holders}, f.group)
+	return f.numbered(1, flight, leaveScript, []string{f.of.timeout, f.of.holders}, f.group)
 }
 
 // departs has a feed leave its group that has waited for its loops; under f.mu.

@@ -125,6 +125,7 @@ type reliables struct {
 	group    string // of all subscribers of this client that have no name
 	appends  *combine.Table[string, appending, int64]
 	members  *combine.Table[string, membership, outcome]
+	sent     func(calls int) // is told of each exchange of members; nil: nobody wants to hear of it
 
 	asking places.Places[string, *turn] // by topic, for what was missed: it is one flight of the topic's lane
 
@@ -178,8 +179,9 @@ func newReliables(e *locking.Engine) *reliables {
 	h.appends = combine.New(combine.Config[string, appending, int64]{
 		Send: h.sendAppends, Cut: cutAppends, Sent: e.Sent("reliable topic"), Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
+	h.sent = e.Sent("reliable topic")
 	h.members = combine.New(combine.Config[string, membership, outcome]{
-		Send: h.sendMembers, Spawn: e.Spawn, Closed: ErrClosed,
+		Send: h.sendMembers, Spawn: e.Spawn, Closed: ErrClosed, // each feed has its own exchange, and tells of it
 	})
 	if e.Clock != nil {
 		e.Clock.Moved(h.hurry)
@@ -269,11 +271,11 @@ func (h *reliables) acknowledged(of *feed) error {
 // sendMembers makes feeds of one topic join and leave their groups, one after the
 // other.
 func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
-	for _, c := range batch {
+	for i, c := range batch {
 		n, err := int64(0), error(nil)
 		switch a := c.Ask; {
 		case a.join:
-			n, err = a.f.join(a.ear)
+			n, err = a.f.join(a.ear, joins(batch[i:], a.f))
 		case a.drop:
 			if err = h.acknowledged(a.f); !send.Transient(err) {
 				n, err = a.f.destroy(joining)
@@ -284,4 +286,22 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 		c.Answer = outcome{n, err}
 	}
 	return nil
+}
+
+// joins counts the calls of a feed that joins: the first one has the group made for all of them.
+func joins(batch []*memberCall, f *feed) (n int) {
+	for _, c := range batch {
+		if c.Ask.join && c.Ask.f == f {
+			n++
+		}
+	}
+	return n
+}
+
+// numbered sends a script by which a feed joins or leaves its group, for so many calls.
+func (f *feed) numbered(calls, flight int, s *scripts.Script, more []string, args ...string) (int64, error) {
+	if f.h.sent != nil {
+		f.h.sent(calls)
+	}
+	return f.h.numbered(&f.of, flight, s, more, args...)
 }

@@ -41,6 +41,33 @@ func (o *Outcomes) GaveUp(g core.GaveUp) {
 	o.note("gave up %s %s: %s %d", g.Kind, g.Name, g.Op, g.Amount)
 }
 
+// Batches is an observer of combined calls. It notes for how many calls each exchange is.
+type Batches struct {
+	mu sync.Mutex
+	of map[string][]int
+}
+
+// To has a client tell this observer.
+func (b *Batches) To(c *core.Config) { c.Batches = b }
+
+func (b *Batches) CallsSent(kind string, calls int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of == nil {
+		b.of = map[string][]int{}
+	}
+	b.of[kind] = append(b.of[kind], calls)
+}
+
+// Take returns what was noted of a kind since the last time.
+func (b *Batches) Take(kind string) (calls []int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls = b.of[kind]
+	delete(b.of, kind)
+	return calls
+}
+
 // Log is what a client has logged as a warning.
 type Log struct {
 	mu   sync.Mutex

@@ -63,7 +63,7 @@ func newHub(e *locking.Engine) *Hub {
 		Send: h.sendCachedGets, Cut: func(waiting []*cachedCall) int { return Cut(len(waiting), waiting[0].Ask.size) }, Sent: e.Sent("map cache"), Spawn: e.Spawn, Closed: core.ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.shards = combine.New(combine.Config[shardsKey, int, int]{
-		Send: h.countShards, Spawn: e.Spawn, Closed: core.ErrClosed,
+		Send: h.countShards, Sent: e.Sent("sharded map"), Spawn: e.Spawn, Closed: core.ErrClosed,
 	})
 	h.Sweeper = mapcache.NewSweeper(e, sweep.Of(e))
 	h.Turns = turn.New(turn.Config[Entry, Value]{Engine: e, Within: h.within, Unheard: h.unheard})
