@@ -63,7 +63,7 @@ var tested = map[string][]string{
 	"queue.NewDelayed":           {"delayed"},
 	"queue.NewPriority":          {"priority"},
 	"queue.NewRing":              {"ring"},
-	"reliable.New":               {"reliable", "jobs"},
+	"reliable.New":               {"reliable", "jobs", "transfer"},
 	"stream.New":                 {"stream"},
 	"topic.New":                  {"topic"},
 	"topic.NewPattern":           {"topic"},

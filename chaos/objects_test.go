@@ -244,6 +244,7 @@ var objects = []object{
 		return err
 	}),
 	datum("jobs", addOrWork, worked),
+	datum("transfer", transferOrWork, transferred),
 	datum("stream", addOrConsume, consumed).setBy(grouped),
 	datum("topic", listenOrPublish, heardAll),
 	datum("reliable-topic", listenKept, keptAll),

@@ -100,6 +100,11 @@ var seeds = []seed{
 		object: "jobs", nemesis: "cut", says: "two or more trust",
 	},
 	{
+		name: "a cancelled message was with no consumer",
+		old:  "return taken and '2' or '1'", new: "return '1'",
+		object: "transfer", nemesis: "cut", says: "was with a consumer",
+	},
+	{
 		name: "a move takes elements that are not due",
 		old:  "redis.call('zrangebyscore', KEYS[5], '-inf', ARGV[1],", new: "redis.call('zrangebyscore', KEYS[5], '-inf', '+inf',",
 		object: "delayed", nemesis: "cut", says: "before it was due",
