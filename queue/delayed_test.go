@@ -229,7 +229,7 @@ func TestWhoMoves(t *testing.T) {
 // comes later is moved first.
 func TestAMessageOnlyBringsALookForward(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, raw rueidis.Client) {
+	onServersTogether(t, func(t *testing.T, raw rueidis.Client) {
 		q := delayedOn(t, engineOn(t, raw))
 		keep(t, q)
 		foreign(t, raw, q, pack("second"), 3*time.Second, true)

@@ -15,12 +15,12 @@ import (
 // when that has lasted for a watchdog timeout. What waits is moved when it is over.
 func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
+	tests := map[string]func(t *testing.T){}
 	for said, refuse := range map[string][2][]string{
 		"OOM":        {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}},
 		"NOREPLICAS": {{"CONFIG", "SET", "min-replicas-to-write", "1"}, {"CONFIG", "SET", "min-replicas-to-write", "0"}},
 	} {
-		t.Run(said, func(t *testing.T) {
-			t.Parallel()
+		tests[said] = func(t *testing.T) {
 			raw := redistest.Start(t).Client(t)
 			log, clock := &enginetest.Log{}, enginetest.NewClock()
 			const borne = 2 * time.Second
@@ -54,6 +54,7 @@ func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 			v, err := taker.Take(within(t))
 			require.NoError(t, err)
 			require.Equal(t, "a", v)
-		})
+		}
 	}
+	redistest.Together(t, tests)
 }

@@ -154,7 +154,7 @@ func TestConnectionsThatBreakLoseLittle(t *testing.T) {
 		b := newBooks()
 		const takers = 16
 		all := b.takers(ctx, takers, qs...)
-		elements, cuts := redistest.Count(t, 2000, 20_000), redistest.Count(t, 10, 40)
+		elements, cuts := redistest.Count(t, 1000, 20_000), redistest.Count(t, 10, 40)
 		for i := range elements {
 			if i%(elements/cuts) == elements/cuts/2 {
 				proxy.CutAll()
@@ -192,7 +192,7 @@ func TestCloseLosesNothing(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		direct := engineOn(t, server.Client(t, redistest.OnePipeline))
-		closes := redistest.Count(t, 10, 200)
+		closes := redistest.Count(t, 7, 200)
 		b := newBooks()
 		q := New[string](direct, redistest.Name(t), WithCodec(codec.Text))
 		connections := server.Connections(t)

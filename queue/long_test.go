@@ -191,9 +191,9 @@ var drains = map[string]func(fill, drain *locking.Engine, name string, vs []stri
 func TestDrainLosesNoLargeElements(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Version("8.0"))
+	tests := map[string]func(t *testing.T){}
 	for kind, of := range drains {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
+		tests[kind] = func(t *testing.T) {
 			var want []string
 			for i, v := range sized(300, 700, 700, 700, 2400) {
 				want = append(want, decimal(int64(i))+v) // a sorted set has none twice
@@ -207,6 +207,7 @@ func TestDrainLosesNoLargeElements(t *testing.T) {
 				require.Equal(t, want, got)
 				return 0
 			})
-		})
+		}
 	}
+	redistest.Together(t, tests)
 }

@@ -332,7 +332,7 @@ func TestATakeOfAPriorityQueueThatGivesUpTookNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		q := scoredTexts(t, raw)
-		pushes := redistest.Count(t, 200, 3000)
+		pushes := redistest.Count(t, 100, 3000)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -403,7 +403,7 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 				}
 			})
 		}
-		elements, cuts := redistest.Count(t, 2000, 20_000), redistest.Count(t, 10, 40)
+		elements, cuts := redistest.Count(t, 1000, 20_000), redistest.Count(t, 10, 40)
 		for i := range elements {
 			if i%(elements/cuts) == elements/cuts/2 {
 				proxy.CutAll()
@@ -444,7 +444,7 @@ func TestCloseUnderAPriorityQueueLosesNothing(t *testing.T) {
 		q := NewPriority[string](direct, redistest.Name(t), WithCodec(codec.Text))
 		connections := server.Connections(t)
 		b := newBooks()
-		for round := range redistest.Count(t, 8, 200) {
+		for round := range redistest.Count(t, 5, 200) {
 			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true})
 			require.NoError(t, err)
 			e := engineOn(t, client)

@@ -8,4 +8,4 @@ import (
 // engineOn returns an engine on a client that somebody else closes.
 var engineOn = enginetest.Plain
 
-var onServers, named, miniredisClient = redistest.OnServers, redistest.Named, redistest.MiniredisClient
+var onServers, onServersTogether, named, miniredisClient = redistest.OnServers, redistest.OnServersTogether, redistest.Named, redistest.MiniredisClient

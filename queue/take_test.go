@@ -217,7 +217,7 @@ func TestATakeThatGivesUpTookNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		q := texts(t, raw)
-		pushes := redistest.Count(t, 200, 3000)
+		pushes := redistest.Count(t, 100, 3000)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		var mu sync.Mutex

@@ -22,12 +22,14 @@ func TestOnACluster(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			cluster := redistest.StartCluster(t, redistest.Version(version))
-			t.Run("names that break slots are refused", func(t *testing.T) { slotsAreKept(t, cluster) })
-			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
-			t.Run("a bounded queue", func(t *testing.T) { boundedOnCluster(t, cluster) })
-			t.Run("a delayed queue", func(t *testing.T) { delayedOnCluster(t, cluster) })
-			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
-			t.Run("a slot of a delayed queue moves", func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) })
+			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) }) // alone: it counts who is blocked
+			redistest.Together(t, map[string]func(t *testing.T){
+				"names that break slots are refused": func(t *testing.T) { slotsAreKept(t, cluster) },
+				"a bounded queue":                    func(t *testing.T) { boundedOnCluster(t, cluster) },
+				"a delayed queue":                    func(t *testing.T) { delayedOnCluster(t, cluster) },
+				"a slot moves":                       func(t *testing.T) { aSlotMoves(t, cluster) },
+				"a slot of a delayed queue moves":    func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) },
+			})
 			t.Run("a silent node holds up no other", func(t *testing.T) { aSilentNodeHoldsUpNoOther(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
 				name := redistest.Name(t)
@@ -71,13 +73,14 @@ func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
 	defer cancel()
 	b := newBooks()
 	all := b.takers(ctx, 2*len(qs), qs...)
-	for i := range 10 * len(qs) {
+	n := redistest.Count(t, 4, 10) * len(qs)
+	for i := range n {
 		require.NoError(t, b.offer(t.Context(), qs[i%len(qs)], decimal(int64(i))))
 	}
 	for _, node := range cluster.Nodes() {
 		require.LessOrEqual(t, node.Blocked(t), 2)
 	}
-	require.Eventually(t, func() bool { return b.taken() == 10*len(qs) }, 2*soon, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.taken() == n }, 2*soon, 5*time.Millisecond)
 	cancel()
 	all.Wait()
 	require.Zero(t, b.check(t))
