@@ -57,6 +57,7 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	long := strings.Repeat("x", longBytes)
 	for kind, of := range longKinds {
+		tests := map[string]func(t *testing.T){}
 		for way, read := range map[string]func(m Mapping[string, string]) (string, error){
 			"get": func(m Mapping[string, string]) (string, error) {
 				got, _, err := m.Get(context.Background(), "long")
@@ -83,8 +84,7 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 			if way == "peek" && kind == "map" {
 				continue // its entries have no times
 			}
-			t.Run(kind+"/"+way, func(t *testing.T) {
-				t.Parallel()
+			tests[way] = func(t *testing.T) {
 				raw := server.Client(t)
 				name := redistest.Name(t)
 				require.NoError(t, of(raw, t, name).Put(t.Context(), "long", long))
@@ -92,15 +92,19 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 				got, err := read(m)
 				require.NoError(t, err)
 				require.Equal(t, long, got)
-			})
+			}
 		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			redistest.Together(t, tests)
+		})
 	}
 }
 
 // TestAWalkReadsLongValuesOfABucket of the server's hash table one by one: an answer has a megabyte at most.
 func TestAWalkReadsLongValuesOfABucket(t *testing.T) {
 	t.Parallel()
-	const entries = 30
+	entries := redistest.Count(t, 12, 30)
 	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
 		server := redistest.Shared(t, redistest.Version(version))
 		for kind, of := range longKinds {
@@ -142,6 +146,7 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 			return NewCache[string, string](maptest.EngineOn(t, c, maptest.ShortSends), name, maptest.As[CacheOption](identified)...)
 		},
 	} {
+		tests := map[string]func(t *testing.T){}
 		for way, write := range map[string]func(m Mapping[string, string]) (string, bool, error){
 			"take": func(m Mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
 			"swap": func(m Mapping[string, string]) (string, bool, error) {
@@ -151,15 +156,18 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 				return m.PutIfAbsent(context.Background(), "long", "x")
 			},
 		} {
-			t.Run(kind+"/"+way, func(t *testing.T) {
-				t.Parallel()
+			tests[way] = func(t *testing.T) {
 				name := redistest.Name(t)
 				require.NoError(t, of(server.Client(t), name).Put(t.Context(), "long", long))
 				got, _, err := write(of(slowClient(t, server), name))
 				require.NoError(t, err)
 				require.Equal(t, long, got)
-			})
+			}
 		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			redistest.Together(t, tests)
+		})
 	}
 }
 

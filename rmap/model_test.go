@@ -211,7 +211,7 @@ func TestModel(t *testing.T) {
 
 func runModel(t *testing.T, seed uint64, open func() Mapping[string, int]) {
 	t.Helper()
-	n := maptest.Rounds(t, 150, 20_000)
+	n := maptest.Rounds(t, 100, 20_000)
 	var all sync.WaitGroup
 	for client := range 2 {
 		m := open()
