@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,10 +22,13 @@ import (
 )
 
 const (
-	keysOfMap = 4      // entries that are used of each map
-	shards    = 4      // of a sharded map
-	sum       = "sum"  // the entry that is added to
-	lent      = "lent" // the entry that expires
+	keysOfMap = 4        // entries that are used of each map
+	shards    = 4        // of a sharded map
+	sum       = "sum"    // the entry that is added to
+	lent      = "lent"   // the entry that expires
+	rested    = "rested" // the entry that expires when it is not used
+	// restOf is the idle time of the entry that is rested.
+	restOf = 150 * time.Millisecond
 )
 
 // mapOf returns a map of one kind, with or without request ids.
@@ -96,7 +100,10 @@ func useMap(of mapOf, expires bool) func(context.Context, *worker, context.Conte
 
 // useSpecialEntry adds to the number of a map, or writes or reads the entry that expires.
 func useSpecialEntry(ctx context.Context, w *worker, m rmap.Mapping[string, int64], name string, expires bool, v int64) {
+	cache, idles := m.(*rmap.Cache[string, int64])
 	switch entry := entryOf(name, lent); {
+	case idles && w.rnd.IntN(3) == 0:
+		useRested(ctx, w, cache, entryOf(name, rested), v)
 	case !expires || w.rnd.IntN(2) == 0:
 		w.exchange(entryOf(name, sum), "add", 0, func() ([]int64, error) {
 			n, err := rmap.Add(ctx, m, sum, 1)
@@ -106,6 +113,18 @@ func useSpecialEntry(ctx context.Context, w *worker, m rmap.Mapping[string, int6
 		w.exchange(entry, "put", v, func() ([]int64, error) { return nil, m.Put(ctx, lent, v, rmap.WithTTL(lifeOf(v))) })
 	default:
 		w.exchange(entry, "get", 0, func() ([]int64, error) { return one(m.Get(ctx, lent)) })
+	}
+}
+
+// useRested writes the entry that expires when it is not used, or reads it several times.
+func useRested(ctx context.Context, w *worker, m *rmap.Cache[string, int64], entry string, v int64) {
+	if w.rnd.IntN(4) == 0 {
+		w.exchange(entry, "put", v, func() ([]int64, error) { return nil, m.Put(ctx, rested, v, rmap.WithMaxIdle(restOf)) })
+		return
+	}
+	for range 3 {
+		w.exchange(entry, "get", 0, func() ([]int64, error) { return one(m.Get(ctx, rested)) })
+		sleep(ctx, w.between(0, restOf/2))
 	}
 }
 
@@ -162,7 +181,8 @@ func checkMap(of mapOf) func(context.Context, *rueidisson.Client, string, []even
 		}
 		some, n := sums(operations(events, entryOf(name, sum), "add"), total)
 		outlived, ends := expired(operations(events, entryOf(name, lent), ""))
-		return slices.Concat(found, some, outlived), chances + n + ends
+		unused, rests := restless(operations(events, entryOf(name, rested), ""))
+		return slices.Concat(found, some, outlived, unused), chances + n + ends + rests
 	}
 }
 
@@ -260,8 +280,8 @@ func sums(ops []event, last int64) (found []string, chances int) {
 // inexact is what the clock of the record and that of the times to live may differ by within a round.
 const inexact = 20 * time.Millisecond
 
-// expired judges the reads of an entry whose values have times to live. A chance is a read that began when the last value had expired
-// a moment ago.
+// expired judges the reads of an entry whose values have times to live. None is seen after its time, and the entry is there as long as
+// the values live of all writes that may have been the last. A chance is a read that began when the last value had expired a moment ago.
 func expired(ops []event) (found []string, chances int) {
 	wrote := map[int64]event{}
 	for _, o := range ops {
@@ -278,11 +298,68 @@ func expired(ops []event) (found []string, chances int) {
 				found = append(found, fmt.Sprintf("%x is read %v after its time to live", v, time.Duration(r.Began-w.At)-lifeOf(v)))
 			}
 		}
+		if w, gone := tooSoon(ops, r); gone {
+			found = append(found, fmt.Sprintf("a get of process %d sees nothing %v after %x was written, to live for %v", r.Proc, time.Duration(r.At-w.Began), w.Value, lifeOf(w.Value)))
+		}
 		for v, w := range wrote {
 			if ago := r.Began - w.At - int64(lifeOf(v)); ago > 0 && ago < int64(200*time.Millisecond) {
 				chances++
 				break
 			}
+		}
+	}
+	return found, chances
+}
+
+// tooSoon reports whether a read sees nothing although the values live of the last write that was done before it, and of all writes that
+// may have followed.
+func tooSoon(ops []event, read event) (last event, gone bool) {
+	for _, o := range ops {
+		if o.Op == "put" && o.Outcome == done && o.At < read.Began && o.Began > last.Began {
+			last = o
+		}
+	}
+	if last.Value == 0 || len(read.Values) > 0 {
+		return last, false
+	}
+	for _, o := range ops {
+		follows := o.Outcome == unknown || o.Outcome == done && o.At > last.Began
+		if o.Op == "put" && follows && o.Began < read.At && read.At > o.Began+int64(lifeOf(o.Value)-inexact) {
+			return last, false
+		}
+	}
+	return last, true
+}
+
+// restless judges the reads of an entry that expires when it is not used for restOf: a write and each read that sees it begin that time
+// anew, counted from when it was called. One that was on its way at the last use may have begun a time that ends earlier. A chance is a
+// read that sees the entry when only another read has kept it.
+func restless(ops []event) (found []string, chances int) {
+	for _, r := range ops {
+		if r.Op != "get" || r.Outcome != done {
+			continue
+		}
+		var wrote, used event // the last write, and the last use, that were done before the read began
+		for _, o := range ops {
+			if o.Outcome != done || o.At >= r.Began || o.Op == "get" && len(o.Values) == 0 {
+				continue
+			}
+			if o.Began > used.Began {
+				used = o
+			}
+			if o.Op == "put" && o.Began > wrote.Began {
+				wrote = o
+			}
+		}
+		early := slices.ContainsFunc(ops, func(o event) bool {
+			return (o.Outcome != done || o.At > used.Began) && o.Began+int64(restOf-inexact) < r.At
+		})
+		switch kept := r.At - used.Began; {
+		case used.Outcome == "":
+		case len(r.Values) == 0 && !early && kept < int64(restOf-inexact):
+			found = append(found, fmt.Sprintf("a get of process %d sees nothing %v after a %s of process %d, and entries rest for %v", r.Proc, time.Duration(kept), used.Op, used.Proc, restOf))
+		case len(r.Values) > 0 && r.Began > wrote.At+int64(restOf):
+			chances++
 		}
 	}
 	return found, chances
@@ -386,4 +463,66 @@ func TestReadsOfExpiredEntriesAreFound(t *testing.T) {
 	found, chances = expired([]event{put, get(2*inexact, v)})
 	require.Empty(t, found, "it may have been written later")
 	require.Zero(t, chances)
+}
+
+func TestEntriesThatExpireTooSoonAreFound(t *testing.T) {
+	t.Parallel()
+	const v, short = 5, 6
+	put := func(value, at int64, outcome string) event {
+		return event{Op: "put", Value: value, Outcome: outcome, Began: at, At: at + 1}
+	}
+	get := func(at time.Duration, values ...int64) event {
+		return event{Op: "get", Outcome: done, Began: int64(at), At: int64(at) + 1, Values: values}
+	}
+	half := lifeOf(v) / 2
+	for name, c := range map[string]struct {
+		ops   []event
+		found int
+	}{
+		"it lives":                 {[]event{put(v, 1, done), get(half, v)}, 0},
+		"it is gone":               {[]event{put(v, 1, done), get(half)}, 1},
+		"nobody has written it":    {[]event{get(half)}, 0},
+		"perhaps it was written":   {[]event{put(v, 1, unknown), get(half)}, 0},
+		"it is written meanwhile":  {[]event{{Op: "put", Value: v, Outcome: done, Began: 1, At: int64(half) + 9}, get(half)}, 0},
+		"it is over":               {[]event{put(v, 1, done), get(lifeOf(v) + inexact)}, 0},
+		"it is nearly over":        {[]event{put(v, 1, done), get(lifeOf(v) - inexact/2)}, 0},
+		"another may have ended":   {[]event{put(short, 1, unknown), put(v, int64(lifeOf(short)), done), get(lifeOf(short) + half)}, 0},
+		"another has been written": {[]event{put(v, 1, done), put(v, int64(lifeOf(v)), done), get(lifeOf(v) + half)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, _ := expired(c.ops)
+			require.Len(t, found, c.found, strings.Join(found, "\n"))
+		})
+	}
+}
+
+func TestEntriesThatRestTooShortlyAreFound(t *testing.T) {
+	t.Parallel()
+	const v = 5
+	put := event{Op: "put", Value: v, Outcome: done, Began: 1, At: 2}
+	get := func(at time.Duration, values ...int64) event {
+		return event{Op: "get", Outcome: done, Began: int64(at), At: int64(at) + 1, Values: values}
+	}
+	for name, c := range map[string]struct {
+		ops            []event
+		found, chances int
+	}{
+		"it is used":                    {[]event{put, get(restOf/2, v), get(restOf+restOf/4, v)}, 0, 1},
+		"the read did not count":        {[]event{put, get(restOf/2, v), get(restOf + restOf/4)}, 1, 0},
+		"the write did not count":       {[]event{put, get(restOf / 2)}, 1, 0},
+		"it has rested":                 {[]event{put, get(restOf/2, v), get(2 * restOf)}, 0, 0},
+		"it has nearly rested":          {[]event{put, get(restOf - inexact/2)}, 0, 0},
+		"a read that sees it not":       {[]event{put, get(restOf + inexact), get(restOf + 2*inexact)}, 0, 0},
+		"nobody has written it":         {[]event{get(restOf)}, 0, 0},
+		"a write came late":             {[]event{{Op: "put", Value: v, Outcome: unknown, Began: 1, At: 2}, put, get(restOf/2, v), get(restOf + restOf/4)}, 0, 0},
+		"the use may have come earlier": {[]event{put, {Op: "get", Outcome: done, Began: 3, At: int64(restOf), Values: []int64{v}}, get(restOf + inexact)}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, chances := restless(c.ops)
+			require.Len(t, found, c.found, strings.Join(found, "\n"))
+			require.Equal(t, c.chances, chances)
+		})
+	}
 }
