@@ -306,6 +306,12 @@ func addOrReceive(ctx context.Context, w *worker, round context.Context, name st
 
 // handled checks that every message that was added is acknowledged, here or by a process, and never twice.
 func handled(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
+	return handledOrBuried(ctx, c, name, events, false)
+}
+
+// handledOrBuried is handled for messages that may have been buried: they are redriven, so that a dead letter that is lost is a message
+// that was never acknowledged. A dead letter is a chance.
+func handledOrBuried(ctx context.Context, c *rueidisson.Client, name string, events []event, buries bool) (found []string, chances int) {
 	adds, acks := operations(events, name, "add"), operations(events, name, "ack")
 	acked := map[int64]int{}
 	maybe := map[int64]bool{}
@@ -321,6 +327,13 @@ func handled(ctx context.Context, c *rueidisson.Client, name string, events []ev
 	for {
 		s, err := q.Stats(ctx)
 		if err == nil && s.Ready+s.Delayed+s.Running+s.Behind == 0 {
+			if s.Dead > 0 && buries {
+				if n, err := q.RedriveAll(ctx); err != nil || n == 0 {
+					return append(found, fmt.Sprintf("%d of %d dead messages were redriven: %v", n, s.Dead, err)), 0
+				}
+				chances += int(s.Dead)
+				continue
+			}
 			if s.Dead > 0 {
 				found = append(found, fmt.Sprintf("%d messages were buried", s.Dead))
 			}

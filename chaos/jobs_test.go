@@ -19,14 +19,14 @@ import (
 // groupsOfJobs is how many groups the messages of a queue belong to.
 const groupsOfJobs = 3
 
-// termsOf returns the options of a message: it belongs to a group, has a priority, or is delayed.
+// termsOf returns the options of a message: it belongs to a group, has a priority and may be tried a few times only, or is delayed.
 func termsOf(v int64) (opts []reliable.AddOption, group string, delay time.Duration) {
 	switch kind := mixed(v) % 4; kind {
 	case 0, 1:
 		group = fmt.Sprint("group ", mixed(v)/4%groupsOfJobs)
 		return []reliable.AddOption{reliable.WithGroup(group)}, group, 0
 	case 2:
-		return []reliable.AddOption{reliable.WithPriority(int(mixed(v) / 4 % 3))}, "", 0
+		return []reliable.AddOption{reliable.WithPriority(int(mixed(v) / 4 % 3)), reliable.WithAttempts(1 + int(mixed(v)/16%2))}, "", 0
 	}
 	return []reliable.AddOption{reliable.WithDelay(delayOf(v))}, "", delayOf(v)
 }
@@ -68,9 +68,9 @@ func addOrWork(ctx context.Context, w *worker, round context.Context, name strin
 	})
 }
 
-// worked checks what handled does, of messages and of groups, that groups keep their order, and that no message came before its time.
+// worked checks what handled does, of messages and of groups, that what was buried can be redriven, that groups keep their order, and that no message came before its time.
 func worked(ctx context.Context, c *rueidisson.Client, name string, events []event) (found []string, chances int) {
-	found, chances = handled(ctx, c, name, events)
+	found, chances = handledOrBuried(ctx, c, name, events, true)
 	all := spansOf(events)
 	some, n := jobsHistory(operations(events, name, "add"), operations(events, name, "ack"), func(v int64) []span {
 		return all[entryOf(name, fmt.Sprint(v))]
