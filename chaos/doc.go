@@ -46,4 +46,7 @@
 //
 // An object uses each constructor of the library, except those that a test names with the reason. Jepsen's tools, loss of packets between
 // servers and steps of clients' clocks are not part of it.
+//
+// The order in which a fair lock is granted is not judged. Nor is a limiter that grants less than its rate, a waiter of a latch, of a stream
+// or of an election that finds by itself what nobody told it, and the time to live of a bucket, which Update keeps.
 package chaos
