@@ -8,7 +8,7 @@
 // trusted after the server has given it away is found, and a name that is free while a call waits for it. A bystander holds a lock, and
 // compares the PINGs of the server with those of an idle one. When all rounds of a run with -for are over, processes must have no more
 // subscriptions, goroutines, connections and memory than before, and no key may last that is no data. A run of 20 minutes or more also
-// fails if its last quarter has a tenth more of them, or of the server's memory and keys, than its second.
+// fails if its last quarter has a tenth more of them, or of the server's memory and the keys of holds, than its second.
 //
 // No verdict rests on a bare time. What was late while a process stood still, or while an idle server was late, too, is not judged.
 //

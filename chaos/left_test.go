@@ -55,7 +55,7 @@ func (a *arena) left(t testing.TB) {
 	for _, f := range found[:min(len(found), 10*mostShown)] {
 		t.Errorf("left after %d rounds: %s", a.rounds, f)
 	}
-	for _, f := range risen(a.samples) {
+	for _, f := range a.growth() {
 		t.Errorf("after %d rounds there is more and more: %s", a.rounds, f)
 	}
 }

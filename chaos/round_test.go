@@ -50,6 +50,7 @@ type arena struct {
 	sizes   []sizes           // of the processes, when they were started
 	used    map[string]object // by the names of rounds in which no server forgot anything
 	samples []stock           // after the rounds of a long run
+	unknown int               // rounds without one
 
 	patience time.Duration      // for a name to be free when the faults are over; 0: the usual one
 	sees     func(cmd []string) // is told of the commands of each round; may be nil

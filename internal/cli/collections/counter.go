@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
@@ -47,7 +48,7 @@ type counterCall struct {
 // with runs do on a counter, unless NAME is betrayed to be something else, and shows the number that it returns.
 func (c *counterCall) with(ctx context.Context, name string, do func(of *counter.Counter) (int64, error)) error {
 	return c.WithClient(func(client *rueidisson.Client) error {
-		if err := c.checkKind(ctx, name); err != nil {
+		if err := c.checkKind(ctx, client, name); err != nil {
 			return exit.Failed(fmt.Errorf("counter %q: %w", name, err))
 		}
 		n, err := do(counter.New(client, name))
@@ -62,18 +63,17 @@ func (c *counterCall) with(ctx context.Context, name string, do func(of *counter
 }
 
 // checkKind refuses a name that is something else.
-func (c *counterCall) checkKind(ctx context.Context, name string) error {
+func (c *counterCall) checkKind(ctx context.Context, client *rueidisson.Client, name string) error {
 	if c.force {
 		return nil
 	}
-	kind, err := kindOf(ctx, c.Tool, name)
-	if err != nil {
+	return looks(ctx, c.Tool, client, func(redis rueidis.Client) error {
+		kind, err := (&inspect.Look{Tool: c.Tool, Redis: redis, Name: name, Brief: true}).Kind(ctx)
+		if err == nil && !mayCount(kind) {
+			err = fmt.Errorf(`%w: it is a %s; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, kind, name)
+		}
 		return err
-	}
-	if !mayCount(kind) {
-		return fmt.Errorf(`%w: it is a %s; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, kind, name)
-	}
-	return nil
+	})
 }
 
 // mayCount reports whether an object of that kind may be a counter. What no object has is for the counter to refuse.
@@ -212,7 +212,7 @@ func idNextCommand(t *tool.Tool) *cobra.Command {
 				return exit.Usagef("-n %d: at least 1", n)
 			}
 			return t.WithClient(func(c *rueidisson.Client) error {
-				if err := notCounter(cmd.Context(), t, args[0]); err != nil {
+				if err := notCounter(cmd.Context(), t, c, args[0]); err != nil {
 					return exit.Failed(fmt.Errorf("id generator %q: %w", args[0], err))
 				}
 				return run.UnlessInterrupted(cmd.Context(), func(ctx context.Context) error {
@@ -225,24 +225,21 @@ func idNextCommand(t *tool.Tool) *cobra.Command {
 	return cmd
 }
 
-// notCounter refuses a name that is there without the second key of a generator: a counter.
-func notCounter(ctx context.Context, t *tool.Tool, name string) error {
-	redis, err := t.Dial()
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	b := redis.B()
-	var there [2]int64
-	for i, answer := range redis.DoMulti(ctx, b.Exists().Key(name).Build(), b.Exists().Key(inspect.Companion(name, "allocation")).Build()) {
-		if there[i], err = answer.AsInt64(); err != nil {
+// notCounter refuses a number that is there without the second key of a generator: a counter. Other types are for the generator to refuse.
+func notCounter(ctx context.Context, t *tool.Tool, c *rueidisson.Client, name string) error {
+	return looks(ctx, t, c, func(redis rueidis.Client) error {
+		b := redis.B()
+		got := redis.DoMulti(ctx, b.Type().Key(name).Build(), b.Exists().Key(inspect.Companion(name, "allocation")).Build())
+		is, err := got[0].ToString()
+		if err != nil {
 			return err
 		}
-	}
-	if there[0] == 1 && there[1] == 0 {
-		return fmt.Errorf(`%w: it has no block size, as a counter; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, name)
-	}
-	return nil
+		allocated, err := got[1].AsInt64()
+		if err == nil && is == "string" && allocated == 0 {
+			err = fmt.Errorf(`%w: it has no block size, as a counter; see "rueidisson inspect %s"`, rueidisson.ErrWrongKind, name)
+		}
+		return err
+	})
 }
 
 func tellIDs(ctx context.Context, t *tool.Tool, ids *counter.IDs, n int64) error {

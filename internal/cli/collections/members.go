@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/cli/exit"
-	"github.com/rueidisson/rueidisson/internal/cli/inspect"
+	"github.com/rueidisson/rueidisson/internal/cli/scan"
 	"github.com/rueidisson/rueidisson/internal/cli/tool"
 	"github.com/rueidisson/rueidisson/internal/cli/usage"
 	"github.com/rueidisson/rueidisson/internal/cli/values"
@@ -189,14 +190,14 @@ func (m *members) sum(ctx context.Context, given []string, do func(stored []stri
 	return all, err
 }
 
-// kindOf returns what inspect calls an object.
-func kindOf(ctx context.Context, t *tool.Tool, name string) (string, error) {
+// looks looks at the server by a connection of its own, and again after a passing refusal.
+func looks(ctx context.Context, t *tool.Tool, c *rueidisson.Client, look func(redis rueidis.Client) error) error {
 	redis, err := t.Dial()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer redis.Close()
-	return (&inspect.Look{Tool: t, Redis: redis, Name: name, Brief: true}).Kind(ctx)
+	return scan.Patiently(ctx, c, func() error { return look(redis) })
 }
 
 // show shows a value: in a line after a text, or as JSON.

@@ -72,9 +72,14 @@ func (s *Scanner) Strings(ctx context.Context, pattern string, do func(now int64
 // again is how long a read waits after a passing refusal.
 const again = 100 * time.Millisecond
 
-// Patiently reads again what a server refuses for a passing reason, for as long as one send may last.
+// Patiently is the function of that name for the scanner's client.
 func (s *Scanner) Patiently(ctx context.Context, read func() error) error {
-	for until := time.Now().Add(s.client.Engine().SendTimeout()); ; {
+	return Patiently(ctx, s.client, read)
+}
+
+// Patiently reads again what a server refuses for a passing reason, for as long as one send of a client may last.
+func Patiently(ctx context.Context, c *rueidisson.Client, read func() error) error {
+	for until := time.Now().Add(c.Engine().SendTimeout()); ; {
 		err := read()
 		if err == nil || ctx.Err() != nil || !keywalk.Passes(err) || time.Now().After(until) {
 			return err
