@@ -60,6 +60,8 @@ type object struct {
 	acquire func(ctx context.Context, c *rueidisson.Client, t terms) (held, error)
 	free    func(ctx context.Context, c *rueidisson.Client, name string) (int64, error) // permits
 
+	reads func(c *rueidisson.Client, name string) lock.Locker // of holds that readers share
+
 	keys  func(name string) []string // under which servers have a name; nil: the name itself
 	again bool                       // a finding is judged again while clients log what callers that left cannot be told, and put elements back
 
@@ -121,7 +123,9 @@ var objects = []object{
 	{name: "fair", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
 		return c.FairLock(t.name()), false
 	})},
-	{name: "read-write", limit: 1, hashed: true, leased: true, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
+	{name: "read-write", limit: 1, hashed: true, leased: true, reads: func(c *rueidisson.Client, name string) lock.Locker {
+		return c.RWLock(name).Read()
+	}, acquire: locked(func(c *rueidisson.Client, t terms) (lock.Locker, bool) {
 		if !t.alone && t.rnd.IntN(3) > 0 {
 			return c.RWLock(t.name()).Read(), true
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 // arena is a topology, and processes that use it through proxies.
@@ -492,7 +493,23 @@ func (a *arena) acquired(ctx context.Context, o object, name, other string) erro
 	if err != nil {
 		return err
 	}
-	return h.free(ctx)
+	if err := h.free(ctx); err != nil || o.reads == nil {
+		return err
+	}
+	return shares(ctx, o.reads(a.direct, name), o.reads(a.peer, name))
+}
+
+// shares has a reader acquire what a reader of another process holds.
+func shares(ctx context.Context, one, other lock.Locker) error {
+	first, err := one.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	second, err := other.Lock(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("a reader beside another one: %w", err), first.Unlock(context.WithoutCancel(ctx)))
+	}
+	return errors.Join(first.Unlock(ctx), second.Unlock(ctx))
 }
 
 // conserved waits until all permits are free. A process that was killed keeps what has no lease, and a release of unknown outcome
