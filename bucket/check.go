@@ -16,7 +16,7 @@ var (
 	bytesScripts   = check.Scripts(lua, "lua/truncate.lua")
 	sizeCommands   = check.Sent(strlen)
 	jsonCommands   = check.Sent(jsonGet, jsonType, jsonObjKeys, jsonArrIndex, jsonSet, jsonDel, jsonClear, jsonMerge, jsonToggle, jsonStrAppend,
-		jsonArrAppend, jsonArrInsert, jsonArrTrim)
+		jsonArrAppend, jsonArrTrim)
 	jsonScripts = check.Scripts(lua, "lua/json_*.lua")
 )
 

@@ -66,8 +66,7 @@
 // *[codec.DecodeError] with its bytes. A value has 512 MB at most, or rueidisson.WithMaxValue.
 //
 // Documents are plain JSON, by codec.JSON, as Redisson's JacksonCodec writes it. The module keeps integers of 64 bits, and
-// other numbers as float64. In a Go value of type any each number is a float64: take int64 or json.Number where an integer may
-// be beyond 2^53.
+// other numbers as float64. In a Go value of type any each number is a float64: take int64 where an integer may be beyond 2^53.
 //
 // # Together
 //

@@ -32,7 +32,7 @@ func NewJSON[T any](c Client, name string, opts ...TTLOption) *JSON[T] {
 // RJsonBucket.get.
 func (j *JSON[T]) Get(ctx context.Context) (v T, there bool, err error) { return j.all.first(ctx) }
 
-// Set writes the document, over the one that is there. It is sent once: after [ErrOutcomeUnknown] it may or may not have been
+// Set writes the document, over the one that is there. An integer of more than 64 bits is [ErrInvalidArgument]. It is sent once: after [ErrOutcomeUnknown] it may or may not have been
 // written, and so it is after a ctx that ends before the answer. A key of another type is an error, and keeps what it has.
 //
 // The document has the time to live of [WithTTL], of the call or else of the handle. Without one it is permanent, also where
@@ -135,10 +135,11 @@ func (j *JSON[T]) Merge(ctx context.Context, patch any) error {
 }
 
 // Update changes the document by a function of it, in one step, as [Bucket.Update] does. Members that T does not have are lost,
-// as T is written. The document keeps its time to live unless [WithTTL] says otherwise, of the call or else of the handle.
+// as T is written. An integer beyond 2^53 that a value of type any would round is [ErrDecode]. The document keeps its time to
+// live unless [WithTTL] says otherwise, of the call or else of the handle.
 //
 // Cost: one command and one script call, for all Updates of a process that wait. Errors: f's; [ErrDecode]; as Set. Source: none;
 // Redisson's compareAndSet in a loop does the same.
 func (j *JSON[T]) Update(ctx context.Context, f func(old T, had bool) (T, Verdict, error), opts ...SetOption) (v T, there bool, err error) {
-	return update(ctx, j.b, place{key: j.b.Key, json: true}, j.lifetime, &j.all, f, opts)
+	return update(ctx, j.b, place{key: j.b.Key, json: true}, j.lifetime, updated[T]{&j.all}, f, opts)
 }

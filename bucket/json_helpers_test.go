@@ -191,7 +191,7 @@ var documentEffects = map[string]documentEffect{
 	},
 	"insert": {
 		func(ctx context.Context, d documents) (any, error) { return two(d.l.Insert(ctx, -1, 3)) },
-		redistest.Command("JSON.ARRINSERT"), int64(3), leftOf("1", `"a"`, "[1,3,2]", "true", `{"x":1}`), false,
+		script(partInsert), int64(3), leftOf("1", `"a"`, "[1,3,2]", "true", `{"x":1}`), false,
 	},
 	"pop": {
 		func(ctx context.Context, d documents) (any, error) { return two(d.l.Pop(ctx, 0)) },

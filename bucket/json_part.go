@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,15 +16,15 @@ import (
 
 // Part is a handle on a part of a document: what is at a path of it, of type V. It holds nothing.
 //
-// A path is a JSONPath, and begins with $, the document: $.stock, $.items[0].name, $..price.
+// A path is a JSONPath. It is $, the document, or goes on with a dot or a bracket: $.stock, $.items[0].name, $..price.
 //
 // A path may match no place. Then an operation does nothing, and returns false. It returns false also without a document, and
 // where what is there is of another type than the operation is for. Only Set and Merge add something: the last name of a
 // path to an object that is there.
 //
 // A path may match several places: $..price, $.items[*]. Then a write changes each of them, and its answer is about the first;
-// [Part.All] reads all. [Part.Swap], [Part.CompareAndSwap], [Part.CompareAndDelete] and [Array.Pop] change nothing, and return
-// [ErrInvalidArgument].
+// [Part.All] reads all. [Part.Swap], [Part.CompareAndSwap], [Part.CompareAndDelete], [Array.Insert] and [Array.Pop] change
+// nothing, and return [ErrInvalidArgument].
 //
 // Writes keep the time to live of the document.
 type Part[V any] struct{ spot[V] }
@@ -43,6 +44,8 @@ func checkPath(b *base, path string) error {
 	switch {
 	case !strings.HasPrefix(path, root):
 		return fmt.Errorf("%w: a path begins with $", ErrInvalidArgument)
+	case path != root && path[1] != '.' && path[1] != '[': // to the module it is a path of the old form, of another place
+		return fmt.Errorf("%w: after $ a path goes on with . or [", ErrInvalidArgument)
 	case !utf8.ValidString(path):
 		return fmt.Errorf("%w: the path is no UTF-8", ErrInvalidArgument)
 	}
@@ -216,13 +219,14 @@ const (
 	mayAdd    = "1"
 )
 
-var errInexact = fmt.Errorf("%w: the sum would not be exact: it needs integers below 2^62, and below 2^53 with a fraction; nothing was added", ErrInvalidArgument)
+var errInexact = fmt.Errorf("%w: the sum would not be exact: it needs integers below 2^62, and below 2^53 with a float; nothing was added", ErrInvalidArgument)
 
 // Add adds n to the number at the path, which may be below 0, and returns the new one, and whether there is a number.
 //
-// Integers below 2^62 are added as such, and their sums are exact. Larger ones, and the sum of a number with a fraction and an
-// integer that is not below 2^53, are refused by [ErrInvalidArgument]: the module would make other numbers of them. Fractions
-// are added as float64.
+// Integers below 2^62 are added as such, and their sums are exact. A float64 that is whole is added to an integer as an integer,
+// and their sum has to be below 2^53. Fractions are added as float64. [ErrInvalidArgument] refuses what the module would round
+// or could not keep: larger integers, the sum of a fraction and an integer that is not below 2^53, and a sum that is infinite.
+// Then no number of the path is changed.
 //
 // Cost: one script call. Errors: as Set, and [ErrDecode] about a sum that is no N, such as 1.5 for an int: it has been
 // written. Source: RJsonBucket.incrementAndGet.
@@ -230,24 +234,31 @@ func (p *Number[N]) Add(ctx context.Context, n N) (now N, there bool, err error)
 	text, err := p.sent(n)
 	var got found
 	if err == nil {
-		var bounds []string
-		if bounds, err = addedTo(text); err == nil {
-			got, err = write(ctx, p.b, p.sum, partAdd, append([]string{p.path, text}, bounds...)...)
+		var args []string
+		if args, err = added(text, n); err == nil {
+			got, err = write(ctx, p.b, p.sum, partAdd, append([]string{p.path}, args...)...)
 		}
 	}
 	return p.answer("add to", got, err)
 }
 
-// addedTo returns which integers a number may be added to, and whether to one with a fraction.
-func addedTo(text string) ([]string, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil && strings.ContainsAny(text, ".eE"):
-		return []string{decimal(exact), mayAdd}, nil
-	case err != nil || n > mostAdded || n < -mostAdded:
-		return nil, errInexact
+// added returns a number as it is sent, the integers that it may be added to, whether it may be to a fraction, and the bound of
+// sums with an integer. A float that is whole is sent as an integer, so that an integer stays one.
+func added[N ~int | ~int64 | ~float64](text string, n N) ([]string, error) {
+	if N(1)/2 == 0 {
+		i := int64(n)
+		if i > mostAdded || i < -mostAdded {
+			return nil, errInexact
+		}
+		return []string{text, decimal(mostAdded), flag(-exact <= i && i <= exact), strconv.FormatUint(2*mostAdded, 10)}, nil
 	}
-	return []string{decimal(mostAdded), flag(-exact <= n && n <= exact)}, nil
+	switch f := float64(n); {
+	case f != math.Trunc(f):
+		return []string{text, decimal(exact), mayAdd, decimal(2 * exact)}, nil
+	case math.Abs(f) < exact:
+		return []string{decimal(int64(f)), decimal(exact), mayAdd, decimal(exact)}, nil
+	}
+	return []string{text, "0", mayAdd, "0"}, nil
 }
 
 // sum returns an answer that is an array of sums, or says that none was made.
@@ -301,21 +312,41 @@ func ArrayAt[E, T any](doc *JSON[T], path string) *Array[E] {
 //
 // Cost: one command. Errors: as Set. Source: RJsonBucket.arrayAppend.
 func (p *Array[E]) Append(ctx context.Context, elements ...E) (n int64, there bool, err error) {
-	got, err := p.put(ctx, jsonArrAppend, elements)
+	got, err := p.put(ctx, firstNumber, jsonArrAppend, elements)
 	return got.n, got.there, p.b.Failed("append to", err)
 }
 
+// mostInserted bounds the elements of one Insert: Lua passes 8,000 arguments at most.
+const mostInserted = 7000
+
 // Insert adds elements before the one of that index, and returns how many the array has then, and whether it did. It does not
-// if the array has no such index. One below 0 counts from the end.
+// if the array has no such index. One below 0 counts from the end. More than 7,000 elements are refused by
+// [ErrInvalidArgument].
 //
-// Cost: one command. Errors: as Set. Source: RJsonBucket.arrayInsert.
+// Cost: one script call. Errors: as Set. Source: RJsonBucket.arrayInsert.
 func (p *Array[E]) Insert(ctx context.Context, index int64, elements ...E) (n int64, did bool, err error) {
-	got, err := p.put(ctx, jsonArrInsert, elements, decimal(index))
+	var got first
+	if len(elements) > mostInserted {
+		err = fmt.Errorf("%w: more than %d elements", ErrInvalidArgument, mostInserted)
+	} else {
+		got, err = p.put(ctx, inserted, partInsert, elements, decimal(index))
+	}
 	return got.n, got.there, p.b.Failed("insert into", err)
 }
 
+// inserted returns an answer that is an array of a length, or says how many places there are.
+func inserted(got send.Answer, err error) (f first, _ error) {
+	if err != nil || got.Nil || !got.IsInt64() {
+		return firstNumber(got, err)
+	}
+	if n, err := got.AsInt64(); err != nil || n > 1 {
+		return f, cmp.Or(err, errSeveral)
+	}
+	return f, nil
+}
+
 // put sends elements.
-func (p *Array[E]) put(ctx context.Context, op send.Operation, elements []E, words ...string) (got first, err error) {
+func (p *Array[E]) put(ctx context.Context, as func(send.Answer, error) (first, error), op send.Operation, elements []E, words ...string) (got first, err error) {
 	if err = cmp.Or(p.b.Bad, p.one.b.Bad); err != nil || len(elements) == 0 {
 		return got, cmp.Or(err, p.b.Usable(ctx))
 	}
@@ -331,7 +362,7 @@ func (p *Array[E]) put(ctx context.Context, op send.Operation, elements []E, wor
 	if err = p.b.Engine.Fits(size); err != nil {
 		return got, err
 	}
-	return write(ctx, p.b, firstNumber, op, args...)
+	return write(ctx, p.b, as, op, args...)
 }
 
 // Index returns the index of the first element that equals e, and whether there is one. The module compares: 1 and 1.0 differ.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -58,6 +59,9 @@ func encodedBy[V any](b *base, c codec.Codec[V], v V) (string, error) {
 	if err == nil {
 		err = b.Engine.Fits(len(text))
 	}
+	if err == nil && slices.ContainsFunc(integersOf(text), rounded) {
+		err = fmt.Errorf("%w: an integer of more than 64 bits, which the server would round", ErrInvalidArgument)
+	}
 	if err != nil {
 		return "", fmt.Errorf("value: %w", err)
 	}
@@ -76,13 +80,79 @@ func (s *spot[V]) decoded(got value) (v V, there bool, err error) {
 		}
 	}
 	if v, err = codec.Decode(s.codec, got.text); err != nil {
-		wrong := &codec.DecodeError{Name: s.b.Name, Bytes: []byte(got.text), Cause: err}
-		if s.path != root {
-			wrong.Key = s.path
-		}
-		err = wrong
+		err = s.undecoded(got.text, err)
 	}
 	return v, true, err
+}
+
+// undecoded returns the error of JSON that is no V. It does not show the path, since there may be values in it.
+func (s *spot[V]) undecoded(text string, cause error) error {
+	return &codec.DecodeError{Name: s.b.Name, Bytes: []byte(text), Cause: cause}
+}
+
+// updated is a document that is decoded to be written again.
+type updated[V any] struct{ *spot[V] }
+
+var errRounded = errors.New("a value of type any would round an integer beyond 2^53")
+
+// decoded returns the value of a document, or an error if it has an integer that a value of type any rounds.
+func (u updated[V]) decoded(got value) (v V, there bool, err error) {
+	v, there, err = u.spot.decoded(got)
+	if err != nil || !there || !slices.ContainsFunc(integersOf(got.text), inexact) {
+		return v, there, err
+	}
+	var exactly V
+	in := json.NewDecoder(strings.NewReader(got.text))
+	in.UseNumber()
+	if in.Decode(&exactly) != nil { // the codec reads it in its own way
+		return v, there, nil
+	}
+	one, err := u.encoded(v)
+	other, err2 := u.encoded(exactly)
+	if err == nil && err2 == nil && !equalTexts(one, other) {
+		return v, there, u.undecoded(got.text, errRounded)
+	}
+	return v, there, nil
+}
+
+// integersOf returns the numbers of JSON that are integers of many digits.
+func integersOf(text string) (all []string) {
+	for at := 0; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case c == '-' || '0' <= c && c <= '9':
+			end := at + 1
+			for end < len(text) && strings.IndexByte("0123456789.eE+-", text[end]) >= 0 {
+				end++
+			}
+			if one := text[at:end]; len(one) >= len("9007199254740993") && !strings.ContainsAny(one, ".eE") {
+				all = append(all, one)
+			}
+			at = end - 1
+		}
+	}
+	return all
+}
+
+// inexact reports whether a float64 of an integer is another number.
+func inexact(integer string) bool {
+	f, err := strconv.ParseFloat(integer, 64)
+	return err != nil || strconv.FormatFloat(f, 'f', 0, 64) != integer
+}
+
+// rounded reports whether the module would make another number of an integer. It does not of what encoding/json writes for a
+// float64, since it reads the same float64.
+func rounded(number string) bool {
+	if _, kept := integer(number); kept {
+		return false
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	return err != nil || inexact(number) && strconv.FormatFloat(f, 'f', -1, 64) != number
 }
 
 // found is the answer to a request for what is at a path.
@@ -321,10 +391,17 @@ func equal(a, b any) bool {
 	return a == b // a text, a bool or null
 }
 
+// equalTexts reports whether two texts are the same JSON.
+func equalTexts(one, other string) bool {
+	same, _ := sameJSON("["+one+"]", "["+other+"]")
+	return same
+}
+
 // exact bounds the integers that a float64 has all of.
 const exact = 1 << 53
 
-// sameNumber compares numbers by value: integers as such, and others as float64, which the module keeps.
+// sameNumber compares numbers by value: integers as such, and others as float64, which the module keeps. An integer equals a
+// float64 that is exactly that.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
@@ -336,10 +413,26 @@ func sameNumber(a, b string) bool {
 	}
 	f, err := strconv.ParseFloat(a, 64)
 	g, err2 := strconv.ParseFloat(b, 64)
-	if err != nil || err2 != nil || f != g {
+	switch {
+	case err != nil || err2 != nil:
 		return false
+	case aInteger:
+		return m == digits(g)
+	case bInteger:
+		return n == digits(f)
 	}
-	return !aInteger && !bInteger || -exact <= f && f <= exact
+	return f == g
+}
+
+// digits returns all digits of a float64 that is an integer, or nothing if it is none.
+func digits(f float64) string {
+	if f == 0 {
+		return "0" // -0, too
+	}
+	if f != math.Trunc(f) {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64)
 }
 
 // integer returns an integer in its one spelling, and whether a number is one that the module keeps as such.

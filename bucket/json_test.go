@@ -138,7 +138,7 @@ func TestJSONPathOfAnotherType(t *testing.T) {
 	require.True(t, there)
 	var wrong *codec.DecodeError
 	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, "$.s", wrong.Key)
+	require.Empty(t, wrong.Key)
 	require.Equal(t, `"a"`, string(wrong.Bytes))
 }
 
@@ -238,7 +238,7 @@ func TestJSONAddIsExact(t *testing.T) {
 		fraction("0.5", 0.25, "0.75")
 		fraction("1", 0.5, "1.5")
 		fraction("5", 2, "7")
-		fraction("1", 1e6, "1000001.0")
+		fraction("1", 1e6, "1000001")
 		fraction("9007199254740991", 0.25, "9007199254740991.0") // as float64 has it
 		fraction("9007199254740992", 0.5, "")
 		fraction("9007199254740993", 0.5, "")
@@ -246,7 +246,7 @@ func TestJSONAddIsExact(t *testing.T) {
 		fraction("1", math.Inf(1), "")
 		store(t, raw, d.Name(), `{"n":1.7e308}`)
 		_, _, err := NumberAt[float64](d, "$.n").Add(t.Context(), 1.7e308)
-		require.ErrorContains(t, err, "not a number")
+		require.ErrorIs(t, err, ErrInvalidArgument)
 		require.Equal(t, `{"n":1.7e308}`, stored(t, raw, d.Name()))
 		store(t, raw, d.Name(), `{"n":[1,9223372036854775807]}`)
 		_, _, err = NumberAt[int](d, "$.n[*]").Add(t.Context(), 1)

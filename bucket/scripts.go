@@ -27,6 +27,7 @@ var (
 	documentChange = scripts.Must(lua, "lua/json_change.lua")
 	partAdd        = scripts.Must(lua, "lua/json_add.lua")
 	partPop        = scripts.Must(lua, "lua/json_pop.lua")
+	partInsert     = scripts.Must(lua, "lua/json_insert.lua")
 	partLen        = scripts.Must(lua, "lua/json_len.lua")
 	partBytes      = scripts.Must(lua, "lua/json_bytes.lua")
 )
@@ -62,7 +63,6 @@ var (
 	jsonToggle    = scripts.NewCommand("JSON.TOGGLE", scripts.Once)
 	jsonStrAppend = scripts.NewCommand("JSON.STRAPPEND", scripts.Once)
 	jsonArrAppend = scripts.NewCommand("JSON.ARRAPPEND", scripts.Once)
-	jsonArrInsert = scripts.NewCommand("JSON.ARRINSERT", scripts.Once)
 	jsonArrTrim   = scripts.NewCommand("JSON.ARRTRIM", scripts.Once)
 )
 

@@ -14,6 +14,7 @@
 --
 -- Returns  integer  1 it was done; 0 another goes first, and nothing was done
 --          text     an array of what is there instead, which is empty if the path matches nothing
+--          error    the module does not write at such a path. Nothing was done
 --          nil      nothing is there, where the caller has read a value
 -- Replay   once: a second run finds what the first has written
 local first
@@ -30,12 +31,16 @@ if ARGV[1] == '1' and there ~= ARGV[2] or ARGV[1] == '0' and there or ARGV[1] ==
 	end
 	return there
 end
+local n = 1
 if ARGV[3] == '1' then
-	store(KEYS[1], ARGV[8], ARGV[4], '', ARGV[5])
+	n = store(KEYS[1], ARGV[8], ARGV[4], '', ARGV[5])
 elseif there then
-	redis.call('json.del', KEYS[1], ARGV[8])
+	n = redis.call('json.del', KEYS[1], ARGV[8])
+end
+if n == 0 then
+	return redis.error_reply('ERR the module reads at this path, and does not write')
 end
 if first then
-	redis.call('del', KEYS[2])
+	redis.pcall('del', KEYS[2]) -- it ends by itself where an ACL denies that, and the write is done
 end
 return 1

@@ -10,6 +10,7 @@
 -- Returns  text     an array of what was there
 --          nil      nothing was there, and it was written
 --          integer  0 nothing is there; else how many places the path matches. Nothing was written
+--          error    the module does not write at such a path. Nothing was done
 -- Replay   unsafe: what was there is in the answer only
 local types = redis.call('json.type', KEYS[1], ARGV[1])
 local n = types and #types or 0
@@ -17,5 +18,7 @@ if n > 1 or n == 0 and ARGV[4] == '0' then
 	return n
 end
 local there = n == 1 and redis.call('json.get', KEYS[1], ARGV[1])
-store(KEYS[1], ARGV[1], ARGV[2], '', ARGV[3])
+if store(KEYS[1], ARGV[1], ARGV[2], '', ARGV[3]) == 0 then
+	return redis.error_reply('ERR the module reads at this path, and does not write')
+end
 return there
