@@ -15,7 +15,8 @@
 // A [Bucket] is one value: Redisson's RBucket. It serves for what is read and written as a whole: a setting, a session, a
 // cached answer. [Many] reads and writes the buckets of many names together: RBuckets. [Bytes] is read and
 // written in parts, as a file is: RBinaryStream. [JSON] is a document whose parts the server knows. They are read and
-// written by a path: RJsonBucket. It needs the module RedisJSON; without it each operation returns errors.ErrUnsupported.
+// written by a path: RJsonBucket. It needs the module RedisJSON. Without it operations return errors.ErrUnsupported, except those that are
+// about any key: Delete, Exists, Expire, Persist, Remaining, Rename and Copy.
 //
 //	doc := bucket.NewJSON[Product](c, "product:42")
 //	left, there, err := bucket.NumberAt[int64](doc, "$.stock").Add(ctx, -1)
@@ -67,6 +68,8 @@
 //
 // Documents are plain JSON, by codec.JSON, as Redisson's JacksonCodec writes it. The module keeps integers of 64 bits, and
 // other numbers as float64. In a Go value of type any each number is a float64: take int64 where an integer may be beyond 2^53.
+// The module may read a number of more than 15 digits that is no integer as the float64 next to it. CompareAndSwap does not find
+// such a number equal to the one that was written.
 //
 // # Together
 //

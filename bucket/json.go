@@ -104,10 +104,11 @@ func (j *JSON[T]) Take(ctx context.Context) (v T, had bool, err error) {
 }
 
 // CompareAndSwap writes a document as Set does if the one that is there equals old, and reports whether it did. It compares the
-// JSON: names of members in any order, and numbers by their value. Members that T does not have make it another document.
+// JSON: names of members in any order, and numbers by their value. A nil map or slice is an empty one,
+// as codec.JSON writes it, and a nil pointer is null. Members that T does not have make it another document.
 //
-// Cost: one script call; a second one where the server spells the same JSON in another way, such as 1e2 for 100. Errors: as
-// Set. Source: RJsonBucket.compareAndSet, which compares texts.
+// Cost: one script call; a second one where the server spells the same JSON in another way, such as 1e2 for 100; a read where
+// a document of more than 1 MB is there that is twice as long as old. Errors: as Set. Source: RJsonBucket.compareAndSet, which compares texts.
 func (j *JSON[T]) CompareAndSwap(ctx context.Context, old, v T, opts ...SetOption) (did bool, err error) {
 	text, l, err := j.written(v, opts)
 	if err == nil {

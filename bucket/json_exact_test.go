@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -113,6 +114,41 @@ func TestJSONComparesIntegersWithFloats(t *testing.T) {
 		require.Equal(t, one.same, did, "%s %v", one.there, one.old)
 		require.Equal(t, one.same, stored(t, raw, d.Name()) != `{"v":`+one.there+`}`, one.there)
 	}
+}
+
+// TestJSONComparesNilAsEmpty: a nil slice or map is an empty one, and not null.
+func TestJSONComparesNilAsEmpty(t *testing.T) {
+	t.Parallel()
+	raw, d := onJSON(t)
+	ctx := t.Context()
+	for _, text := range []string{"null", "[]", "{}"} {
+		store(t, raw, d.Name(), `{"v":`+text+`}`)
+		did, err := At[[]int](d, "$.v").CompareAndSwap(ctx, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, text == "[]", did, text)
+		did, err = At[map[string]int](d, "$.v").CompareAndSwap(ctx, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, text == "{}", did, text)
+		did, err = At[*int](d, "$.v").CompareAndSwap(ctx, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, text == "null", did, text)
+	}
+}
+
+// TestJSONFloats keeps what has 15 digits at most.
+func TestJSONFloats(t *testing.T) {
+	t.Parallel()
+	redistest.OnReal(t, func(t *testing.T, raw rueidis.Client) {
+		d := NewJSON[[]float64](enginetest.On(t, raw), fresh(t, raw))
+		all := make([]float64, redistest.Count(t, 1000, 100_000))
+		for i := range all {
+			all[i] = math.Round(rand.Float64()*1e15) / math.Pow(10, float64(rand.IntN(16)))
+		}
+		require.NoError(t, d.Set(t.Context(), all))
+		got, _, err := d.Get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, all, got)
+	}, redistest.JSON())
 }
 
 // TestJSONAddOfAWholeFloat keeps an integer one, and refuses a sum that float64 would round.
@@ -248,7 +284,7 @@ func TestUpdateIsDoneWhereItsClaimMayNotBeDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
 	store(t, raw, "document", "1")
-	got, err = e.Run(t.Context(), documentChange, []string{"document", "claim"}, []string{"1", "[1]", "1", "2", "", "token", "0", root})
+	got, err = e.Run(t.Context(), documentChange, []string{"document", "claim"}, []string{"1", "[1]", "1", "2", "", "token", "0", root, "0"})
 	require.NoError(t, err)
 	n, err = got.AsInt64()
 	require.NoError(t, err)

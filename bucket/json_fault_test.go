@@ -305,3 +305,49 @@ func TestJSONLongDocumentOverASlowLink(t *testing.T) {
 	require.True(t, did)
 	require.True(t, part == long)
 }
+
+// longDocument stores a document of 3 MB, and returns a handle over a link on which it takes longer than a send has, by a client
+// that has read nothing.
+func longDocument(t *testing.T, more string) (raw rueidis.Client, slow *JSON[map[string]any], v map[string]any) {
+	t.Helper()
+	server := redistest.Shared(t, redistest.JSON())
+	raw = server.Client(t)
+	name := fresh(t, raw)
+	long := strings.Repeat("0123456789abcdef", 3<<20/16)
+	store(t, raw, name, `{"a":"`+long+`","b":"short"`+more+`}`)
+	return raw, NewJSON[map[string]any](enginetest.Slow(t, server, 2<<20), name), map[string]any{"a": long, "b": "short"}
+}
+
+// TestJSONFailedCompareOfALongDocument answers without the document, or reads it in the time that it takes.
+func TestJSONFailedCompareOfALongDocument(t *testing.T) {
+	t.Parallel()
+	raw, slow, v := longDocument(t, `,"n":1e2`)
+	did, err := slow.CompareAndSwap(t.Context(), map[string]any{"b": "short"}, map[string]any{})
+	require.NoError(t, err)
+	require.False(t, did)
+	did, err = At[string](slow, "$.a").CompareAndDelete(t.Context(), "short")
+	require.NoError(t, err)
+	require.False(t, did)
+	v["n"] = 100
+	did, err = slow.CompareAndSwap(t.Context(), v, map[string]any{"c": 1})
+	require.NoError(t, err)
+	require.True(t, did, "it is spelled in another way")
+	require.Equal(t, `{"c":1}`, stored(t, raw, slow.Name()))
+}
+
+// TestJSONTakeAfterAnUpdateOfALongDocument knows how long it is.
+func TestJSONTakeAfterAnUpdateOfALongDocument(t *testing.T) {
+	t.Parallel()
+	_, slow, v := longDocument(t, "")
+	_, there, err := slow.Update(t.Context(), func(old map[string]any, _ bool) (map[string]any, Verdict, error) { return old, Keep, nil })
+	require.NoError(t, err)
+	require.True(t, there)
+	for range 100 {
+		_, _, err = At[string](slow, "$.b").Get(t.Context())
+		require.NoError(t, err)
+	}
+	got, had, err := slow.Take(t.Context())
+	require.NoError(t, err)
+	require.True(t, had)
+	require.True(t, assert.ObjectsAreEqual(v, got))
+}

@@ -76,7 +76,7 @@ func (p *Part[V]) All(ctx context.Context) (all []V, err error) {
 //
 // Cost: one command. Errors: as Get. Source: RJsonBucket.getType.
 func (p *Part[V]) Type(ctx context.Context) (name string, there bool, err error) {
-	got, err := read(ctx, p.b, firstText, jsonType, p.path)
+	got, err := read(ctx, p.b, firstText, readTypes, p.path)
 	return got.text, got.there, p.b.Failed("read the type", err)
 }
 
@@ -366,6 +366,7 @@ func (p *Array[E]) put(ctx context.Context, as func(send.Answer, error) (first, 
 }
 
 // Index returns the index of the first element that equals e, and whether there is one. The module compares: 1 and 1.0 differ.
+// A float64 that is whole is an integer below 1e6, and from there on it is not.
 //
 // Cost: one command. Errors: as Get. Source: RJsonBucket.arrayIndexOf.
 func (p *Array[E]) Index(ctx context.Context, e E) (i int64, there bool, err error) {
@@ -375,7 +376,7 @@ func (p *Array[E]) Index(ctx context.Context, e E) (i int64, there bool, err err
 	text, err := p.one.encoded(e)
 	var got first
 	if err == nil {
-		got, err = read(ctx, p.b, firstNumber, jsonArrIndex, p.path, text)
+		got, err = read(ctx, p.b, firstNumber, readIndexes, p.path, text)
 	}
 	if got.n < 0 {
 		got = first{}

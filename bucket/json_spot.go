@@ -16,6 +16,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/paging"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -273,13 +274,24 @@ func unread(err error) error {
 }
 
 // answering returns an operation whose answer has what is in the document.
-func (s *spot[V]) answering(op send.Operation) send.Operation { return s.b.h.answering(op, s.b.Key) }
+func (s *spot[V]) answering(op send.Operation) send.Operation {
+	bytes := s.size().Load()
+	return send.Expect(op, cmp.Or(bytes, s.b.h.sizes.Of(s.b.Key).Load()))
+}
+
+// size returns how long what is at the path is.
+func (s *spot[V]) size() *paging.Size {
+	if s.path == root {
+		return s.b.h.sizes.Of(s.b.Key)
+	}
+	return s.b.h.sizes.Of(s.b.Key + s.path)
+}
 
 // get reads all that is at the path.
 func (s *spot[V]) get(ctx context.Context) (found, error) {
 	got, err := read(ctx, s.b, s.found, s.answering(readDocument), s.path)
 	if err == nil && got.there {
-		s.b.h.sizes.Of(s.b.Key).Saw(len(got.array), 1)
+		s.size().Saw(len(got.array), 1)
 	}
 	return got, err
 }
@@ -301,8 +313,11 @@ func (s *spot[V]) answer(op string, got found, err error) (v V, there bool, _ er
 	return v, there, s.b.Failed(op, err)
 }
 
+// mostAnswered bounds what a comparison that fails answers at once, unless what it has compared is longer.
+const mostAnswered = 1 << 20
+
 // change writes, or deletes, if what is at the path equals old. What is there may be spelled in another way: then it is
-// asked again, with the text that is there.
+// asked again, with the text that is there. What is much longer than old is read, in the time that it takes.
 func (s *spot[V]) change(ctx context.Context, old V, writes bool, text string, l lifetime) (did bool, err error) {
 	if s.b.Bad != nil {
 		return false, s.b.Bad
@@ -313,7 +328,11 @@ func (s *spot[V]) change(ctx context.Context, old V, writes bool, text string, l
 	}
 	was = "[" + was + "]"
 	for {
-		got, err := write(ctx, s.b, s.found, s.answering(documentChange), "1", was, flag(writes), text, l.text(), "", "0", s.path)
+		most := decimal(int64(max(mostAnswered, 2*len(was))))
+		got, err := write(ctx, s.b, s.found, send.Expect(documentChange, int64(2*len(was))), "1", was, flag(writes), text, l.text(), "", "0", s.path, most)
+		if err == nil && got.n < 0 {
+			got, err = s.get(ctx)
+		}
 		if err != nil || !got.there {
 			return got.n == 1, err
 		}

@@ -71,6 +71,8 @@ var (
 var (
 	readDocument = send.Sized(jsonGet, send.Sizing{By: partBytes})
 	readKeys     = send.Sized(jsonObjKeys, send.Sizing{})
+	readTypes    = send.Sized(jsonType, send.Sizing{})
+	readIndexes  = send.Sized(jsonArrIndex, send.Sizing{})
 
 	readOne  = send.Sized(get, send.Sizing{By: strlen})
 	readMany = send.Sized(getManyScript, send.Sizing{By: strlen, Of: func(keys, _ []string) (k, a []string) { return keys[:1], nil }})

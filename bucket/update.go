@@ -115,7 +115,11 @@ type site struct {
 // Read returns what the bucket has.
 func (s site) Read(ctx context.Context) (value, error) {
 	if s.json {
-		return documentOf(s.h.e.Run(ctx, s.h.answering(readDocument, s.key), []string{s.key}, []string{root}))
+		v, err := documentOf(s.h.e.Run(ctx, s.h.answering(readDocument, s.key), []string{s.key}, []string{root}))
+		if err == nil && v.there {
+			s.h.sizes.Of(s.key).Saw(len(v.text), 1)
+		}
+		return v, err
 	}
 	return s.h.get(ctx, s.key)
 }
@@ -130,7 +134,7 @@ func (s site) Change(ctx context.Context, old, to value, c *turn.Claim) (there v
 	script, args := changeScript, []string{seen, old.text, flag(to.there), to.text, s.lifetime.text(), "", "0"}
 	if s.json {
 		script, args[1] = documentChange, "["+old.text+"]"
-		args = append(args, root)
+		args = append(args, root, "0")
 	}
 	var got send.Answer
 	claims := c != nil && s.claims()

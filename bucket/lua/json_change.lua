@@ -11,9 +11,11 @@
 -- ARGV[6]  what names the caller at the claim
 -- ARGV[7]  for how long the caller goes first if it was not done, ms; 0: not at all
 -- ARGV[8]  path
+-- ARGV[9]  how many bytes the answer may have; 0: any number
 --
 -- Returns  integer  1 it was done; 0 another goes first, and nothing was done
 --          text     an array of what is there instead, which is empty if the path matches nothing
+--          integer  below 0: what is there instead is longer than the answer may be, and has so many bytes
 --          error    the module does not write at such a path. Nothing was done
 --          nil      nothing is there, where the caller has read a value
 -- Replay   once: a second run finds what the first has written
@@ -28,6 +30,9 @@ local there = redis.call('json.get', KEYS[1], ARGV[8])
 if ARGV[1] == '1' and there ~= ARGV[2] or ARGV[1] == '0' and there or ARGV[1] == '2' then
 	if KEYS[2] and ARGV[7] ~= '0' then
 		redis.pcall('set', KEYS[2], ARGV[6], 'PX', ARGV[7]) -- a full server has no room for it
+	end
+	if there and ARGV[9] ~= '0' and #there > tonumber(ARGV[9]) then
+		return -#there
 	end
 	return there
 end
