@@ -397,6 +397,12 @@ func TestASearchIsShort(t *testing.T) {
 		}
 		return fmt.Sprintf("%05d", i) + strings.Repeat("x", 50_000)
 	}
+	later := func(i int) string {
+		if i < 21 { // after them as many are read at once as ever
+			return fmt.Sprintf("%05d", i)
+		}
+		return fmt.Sprintf("%05d", i) + strings.Repeat("x", 200_000)
+	}
 	member := strconv.Itoa
 	for what, one := range map[string]struct {
 		around Position
@@ -405,6 +411,7 @@ func TestASearchIsShort(t *testing.T) {
 		member func(i int) string
 	}{
 		"all outside": {corner, 500, n, member}, "all inside": {center, 6000, n, member}, "all in one place": {center, 0, n, member}, "large ones": {center, 6000, 200, large},
+		"large ones after small ones": {center, 0, 21 + 64, later},
 	} {
 		g := NewGeo[string](e, what, WithCodec(codec.Text))
 		plain := NewGeo[string](enginetest.On(t, server.Client(t)), what, WithCodec(codec.Text))
@@ -432,6 +439,54 @@ func TestASearchIsShort(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAnUnsortedSearchReadsLargerPages: a small limit makes the first page small, and those after it are larger and larger.
+func TestAnUnsortedSearchReadsLargerPages(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := redistest.ThroughProxy(t, server)
+	name := fresh(t, server.Client(t))
+	k := kitOn(enginetest.On(t, client), name)
+	all := make([]Place[string], 5*mostPage)
+	for i := range all { // 12 km away: in the cells of the area, and outside of it
+		all[i] = Place[string]{strconv.Itoa(i), aside(Position{13.4 + 0.123, 52.5 + 0.075}, 500)}
+	}
+	_, err := k.g.AddMany(t.Context(), all...)
+	require.NoError(t, err)
+	got, err := values(k.g.Within(t.Context(), Position{13.4, 52.5}, Radius(10*Kilometre), WithUnsorted(), WithLimit(7)))
+	require.NoError(t, err)
+	require.Empty(t, got)
+	calls := proxy.Count(script(nearScript))
+	require.Greater(t, calls, 5, "the part around the area has them all")
+	require.LessOrEqual(t, calls, 9)
+}
+
+// TestASmallerCircleSendsNoMembersInVain: a circle with more bytes than an answer has room for tells how many members there are, and
+// none of them. Two circles are read: the smaller one has too few members.
+func TestASmallerCircleSendsNoMembersInVain(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	weighed := &redistest.Weighed{Client: raw}
+	k := kitOn(enginetest.On(t, weighed), fresh(t, raw))
+	all := make([]Place[string], 300)
+	bytes := 0
+	for i := range all {
+		all[i] = Place[string]{fmt.Sprintf("%05d", i) + strings.Repeat("x", 5000), Position{13.4, 52.51}}
+		bytes += len(all[i].Value)
+	}
+	_, err := k.g.AddMany(t.Context(), all...)
+	require.NoError(t, err)
+	weighed.All.Store(0)
+	n := 0
+	for near, err := range k.g.Within(t.Context(), Position{13.4, 52.5}, Radius(10*Kilometre), WithLimit(7)) {
+		require.NoError(t, err)
+		require.Equal(t, all[n].Value, near.Value)
+		n++
+	}
+	require.Equal(t, 7, n)
+	require.Greater(t, weighed.All.Load(), int64(bytes))
+	require.Less(t, weighed.All.Load(), int64(2*bytes+bytes/5))
 }
 
 // TestTheEdgeIsExact: a member at the distance of the radius is in a circle, and in none that is smaller by the last bit.
@@ -479,7 +534,7 @@ func TestAMemberAtAnEnd(t *testing.T) {
 	})
 }
 
-// TestBadPlaces has them refused, and nothing sent.
+// TestBadPlaces: each is refused, and nothing is sent.
 func TestBadPlaces(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

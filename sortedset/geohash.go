@@ -172,8 +172,7 @@ func (a Area) reach() float64 {
 	return min(far, math.Pi*earthRadius+1)
 }
 
-// cover returns the scores that positions of an area may have that are so far from its centre at most, in their order, and of some
-// around it.
+// cover returns, in order, ranges of scores that hold every position of the area within radius of the centre, and some around it.
 func (a Area) cover(center Position, radius float64) []stretch {
 	south, north, side := a.bounds(center)
 	s, n, x := Radius(Distance(radius)).bounds(center)

@@ -47,7 +47,6 @@ func (s search) all(ctx context.Context, radius float64) (found sorting, err err
 		}
 		found.add(p)
 	}
-	found.sort()
 	return found, nil
 }
 
@@ -64,15 +63,15 @@ const (
 	mostCircles = 16
 )
 
-// within returns the radius of a circle that may have enough members: less than that of c, and more than that of a circle which has too
-// few. It reports false if c itself is to be read.
-func (c circle) within(few float64, limit int64) (radius float64, ok bool) {
-	if limit >= c.around/4 || c.radius < max(1.5*few, smallest) {
+// within returns the radius of a circle that may have enough members: less than that of c, and more than tooFew, the radius of a circle
+// that has too few of them. It reports false if c itself is to be read.
+func (c circle) within(tooFew float64, limit int64) (radius float64, ok bool) {
+	if limit >= c.around/4 || c.radius < max(1.5*tooFew, smallest) {
 		return 0, false
 	}
 	want := 2*limit + 32 // about half of those around a circle are in it
-	if radius = c.radius * math.Sqrt(float64(want)/float64(c.around)); radius < 1.2*few {
-		radius = math.Sqrt(c.radius * few)
+	if radius = c.radius * math.Sqrt(float64(want)/float64(c.around)); radius < 1.2*tooFew {
+		radius = math.Sqrt(c.radius * tooFew)
 	}
 	return min(radius, c.radius/1.2), want < c.around
 }
@@ -149,12 +148,13 @@ func (s search) walk(ctx context.Context, radius float64) iter.Seq2[placed, erro
 				}
 				after = is
 			}
+			most = min(mostPage, paging.Growth*most)
 			left = around - int64(len(some))
 		}
 	}
 }
 
-// What a page brings if there are more members than it has room for.
+// What a page brings if it has no room for all members.
 const (
 	wholly = "none"
 	partly = "some"

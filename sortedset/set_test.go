@@ -292,6 +292,16 @@ func TestBytes(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
+	later := func() {
+		for i := range 21 + 64 { // after 21 small ones as many are read at once as ever
+			text := fmt.Sprintf("%05d", i)
+			if i >= 21 {
+				text += strings.Repeat("x", 200_000)
+			}
+			_, err := plain.Add(t.Context(), 1, text)
+			require.NoError(t, err)
+		}
+	}
 	small := func() { numbered(t, plain, 50_000, 10) }
 	walk := func(opts ...RangeOption) func() (int, error) {
 		return func() (got int, err error) {
@@ -314,6 +324,8 @@ func TestBytes(t *testing.T) {
 		{"all, back", large, n, walk(WithDescending())},
 		{"pop", large, 200, func() (int, error) { all, err := s.PopMin(t.Context(), 200); return len(all), err }},
 		{"pop, back", large, n, func() (int, error) { all, err := s.PopMax(t.Context(), 10_000); return len(all), err }},
+		{"all, large ones after small ones", later, 85, walk()},
+		{"pop large ones after small ones", later, 60, func() (int, error) { all, err := s.PopMin(t.Context(), 60); return len(all), err }},
 		{"remove by score", large, 200, func() (int, error) { n, err := s.RemoveByScore(t.Context(), Between(0, 1)); return int(n), err }},
 		{"all that are small", small, 50_000, walk()},
 		{"pop small ones", small, 10_000, func() (int, error) { all, err := s.PopMin(t.Context(), 10_000); return len(all), err }},

@@ -76,7 +76,8 @@ func (m *members[T]) centerOf(v T) center {
 }
 
 // Within walks the members in an area around a position, the nearest first, or the farthest [WithDescending]. [WithLimit] ends it
-// after the n nearest, or farthest. Members of one distance are in the order of their bytes.
+// after the n nearest, or farthest. Members of one distance are in the order of their bytes, in the reverse order
+// WithDescending.
 //
 // The server reads the part of the set around the area, whose members are mostly two to three times as many as those in it. Up to 2,000 members of
 // that part, or about 1 MB, come with one call, and are of one moment. If there are more, the walk reads the part in pages, as
@@ -89,7 +90,8 @@ func (m *members[T]) centerOf(v T) center {
 // A member that does not decode is [ErrDecode], and the walk continues; another error ends it.
 //
 // Cost: one script call for up to 2,000 members or 1 MB of the part, another one for each 2,000 or 1 MB. The n nearest ones of more cost
-// a call for each circle in addition, mostly two to four. A call takes the server some milliseconds at most. Errors: [ErrDecode], by a
+// a call for each circle in addition, mostly two to four. For n members WithUnsorted the first call brings up to 2n+32 members, each
+// further one up to four times as many as the one before, 2,000 at most. A call takes the server some milliseconds at most. Errors: [ErrDecode], by a
 // *[codec.DecodeError]; [ErrInvalidArgument]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RGeo.search,
 // searchWithDistance, searchWithPosition.
 func (g *Geo[T]) Within(ctx context.Context, center Position, area Area, opts ...WithinOption) iter.Seq2[Near[T], error] {
@@ -204,15 +206,13 @@ func (s *sorting) add(p placed) {
 
 // sort sorts the members, and drops those beyond the limit.
 func (s *sorting) sort() {
-	if !s.by.unsorted {
-		slices.SortFunc(s.all, func(a, b placed) int {
-			order := cmp.Or(cmp.Compare(a.away, b.away), strings.Compare(a.text, b.text))
-			if s.by.back {
-				return -order
-			}
-			return order
-		})
-	}
+	slices.SortFunc(s.all, func(a, b placed) int {
+		order := cmp.Or(cmp.Compare(a.away, b.away), strings.Compare(a.text, b.text))
+		if s.by.back {
+			return -order
+		}
+		return order
+	})
 	s.all = s.all[:min(int64(len(s.all)), s.by.limit)]
 }
 

@@ -318,6 +318,23 @@ func TestNoCallIsLong(t *testing.T) {
 		_, removed := r.s.RemoveRange(ctx, Earliest, Latest)
 		return firstOf(added, walked, last, popped, removed)
 	})
+	var later []Entry[string] // after 21 small ones as many are read at once as ever
+	later = append(later, numbered(0, 21, 5)...)
+	later = append(later, numbered(21, 21+64, 200_000)...)
+	for what, ends := range map[string]time.Duration{"large ones after small ones": time.Hour, "large ones that expired": 0} {
+		fill := func() {
+			r.clear()
+			r.write(ends, later...)
+		}
+		bounded.Judge(what, fill, func() error {
+			_, walked := collected(r.s.All(ctx))
+			_, first := r.s.First(ctx, 22)
+			_, last := r.s.Last(ctx, 3)
+			_, popped := r.s.PopFirst(ctx, 22)
+			_, removed := r.s.RemoveRange(ctx, Earliest, Latest)
+			return firstOf(walked, first, last, popped, removed, r.visit().Err)
+		})
+	}
 	expired := func() {
 		r.clear()
 		r.write(0, all...)

@@ -7,15 +7,17 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Weighed is a client that knows how many bytes the largest answer had.
+// Weighed is a client that knows how many bytes the largest answer had, and all of them together.
 type Weighed struct {
 	rueidis.Client
 	Most atomic.Int64
+	All  atomic.Int64
 }
 
 func (w *Weighed) note(res rueidis.RedisResult) {
 	msg, _ := res.ToMessage()
 	n := weight(&msg)
+	w.All.Add(n)
 	for old := w.Most.Load(); n > old && !w.Most.CompareAndSwap(old, n); old = w.Most.Load() {
 	}
 }

@@ -4,7 +4,7 @@
 -- KEYS[1]   set
 -- ARGV[1]   how many members at most
 -- ARGV[2]   bytes at most, about
--- ARGV[3]   if there are more members than that: none: no members are read; some: as many as there is room for
+-- ARGV[3]   if there is no room for all of them: none: the answer has no members; some: as many as there is room for
 -- ARGV[4]   the score of the member after which to go on; empty: from the start
 -- ARGV[5]   that member, which may be gone
 -- ARGV[i…]  for each range, in their order, the lowest and the highest score, as ZCOUNT takes them
@@ -36,7 +36,9 @@ end
 for _, range in ipairs(ranges) do
 	local i, at, to = unpack(range)
 	local first
-	while at < to and n < most do -- one first, and then at most four times as many, since large ones must not come in great numbers
+	-- One is read first, and then at most four times as many as the last time: 8 at most, or a quarter of those before, up to 64. Large ones
+	-- may follow small ones.
+	while at < to and n < most do
 		local want, got = math.min(count, to - at, most - n)
 		if want == to then
 			got = redis.call('zrangebyscore', key, ARGV[i], ARGV[i + 1], 'WITHSCORES')
@@ -47,7 +49,7 @@ for _, range in ipairs(ranges) do
 		for j = 1, #got, 2 do
 			bytes = bytes + #got[j]
 			if bytes > limit and n > 0 then
-				return {sum, found}
+				return {sum, ARGV[3] == 'none' and {} or found}
 			end
 			found[2 * n + 1] = got[j]
 			found[2 * n + 2] = got[j + 1]
@@ -55,7 +57,7 @@ for _, range in ipairs(ranges) do
 		end
 		at = at + #got / 2
 		local like = math.max(1, math.floor((limit - bytes) * n / math.max(bytes, 1))) -- if the next ones are like these
-		count = math.min(4 * count, 64, like)
+		count = math.min(4 * count, math.max(8, math.floor(n / 4)), 64, like)
 	end
 end
 return {sum, found}

@@ -13,8 +13,8 @@ local function lives(ends, now)
 end
 
 -- living returns entries, each followed by its time; where to go on after them: a time, empty if there are no others, and an entry,
--- empty if it is the last one returned. It reads one first, and then at most four times as many at a time, 64 at most, since
--- large ones must not come in great numbers. How many are wanted does not bound a read: all of them may have expired.
+-- empty if it is the last one returned. It reads one first, and then at most four times as many as the last time: 8 at most, or a
+-- quarter of those before, up to 64. Large ones may follow small ones. How many are wanted bounds a read after an entry that lives. After one that has expired the next ones may have, too.
 local function living()
 	local key, now, back = KEYS[1], tonumber(ARGV[1]), ARGV[2] == '1'
 	local most, limit, looks = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -27,16 +27,16 @@ local function living()
 	local found, bytes, looked, count, time, last = {}, 0, 0, 1, '', ''
 	redis.call('zcard', KEYS[2]) -- a key of another type is refused, also if there are no entries
 	while at < to and looked < looks and #found < 2 * most do
-		count = math.min(count, to - at, looks - looked)
+		count = math.min(count, to - at, looks - looked, #found > 0 and last == '' and most - #found / 2 or count)
 		local got, names = redis.call(back and 'zrevrange' or 'zrange', key, at, at + count - 1, 'WITHSCORES'), {}
-		for i = 1, #got, 2 do
+		for i = 1, #got, 2 do -- those that there is no room for are not looked up
+			bytes = bytes + #got[i]
+			if bytes > limit and looked + #names > 0 then
+				break
+			end
 			names[#names + 1] = got[i]
 		end
-		for i, ends in ipairs(redis.call('zmscore', KEYS[2], unpack(names))) do
-			bytes = bytes + #names[i]
-			if looked > 0 and bytes > limit then
-				return found, time, last
-			end
+		for i, ends in ipairs(#names > 0 and redis.call('zmscore', KEYS[2], unpack(names)) or {}) do
 			at, looked, time, last = at + 1, looked + 1, got[2 * i], names[i]
 			if lives(ends, now) then
 				found[#found + 1] = last
@@ -47,8 +47,11 @@ local function living()
 				break
 			end
 		end
+		if bytes > limit then
+			break
+		end
 		local like = math.max(1, math.floor((limit - bytes) * looked / math.max(bytes, 1))) -- if the next ones are like these
-		count = math.min(4 * count, 64, like)
+		count = math.min(4 * count, math.max(8, math.floor(looked / 4)), 64, like)
 	end
 	if at < to then
 		return found, time, last

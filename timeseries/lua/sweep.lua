@@ -42,7 +42,7 @@ while gone < most and bytes < limit do
 		bytes = bytes + #name
 	end
 	local like = math.max(1, math.floor((limit - bytes) * gone / math.max(bytes, 1))) -- if the next ones are like these
-	count = math.min(4 * count, 64, like)
+	count = math.min(4 * count, math.max(8, math.floor(gone / 4)), 64, like)
 end
 if gone > 0 and redis.call('exists', key) == 0 then
 	forget(KEYS[3])
