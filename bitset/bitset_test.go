@@ -10,7 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestLongBitsets counts, measures, fills and reads them in pieces, on every server. Of the last bit alone the server has 512 MB.
+// TestLongBitsets: long bitsets are filled, counted, measured and read in pieces, on every server. A bitset with the last bit takes 512 MB
+// of the server.
 func TestLongBitsets(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {

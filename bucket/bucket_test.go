@@ -167,7 +167,7 @@ func TestWhatExpiresIsGone(t *testing.T) {
 	})
 }
 
-// TestWhatDoesNotDecode tells the bytes, and not in its text.
+// TestWhatDoesNotDecode: a value that does not decode is an error that has its bytes, and not in its text.
 func TestWhatDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestALongList appends, prepends, inserts, reads and walks it in parts, on every server.
+// TestALongList: a long list is filled, read and walked in parts, on every server.
 func TestALongList(t *testing.T) {
 	t.Parallel()
 	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) {
@@ -192,7 +192,7 @@ func TestRemoveAtRemovesNoEqualOne(t *testing.T) {
 	})
 }
 
-// TestWhatDoesNotDecode gets an error that has the bytes, and the others.
+// TestWhatDoesNotDecode: an element that does not decode is an error with its bytes, and the others are returned.
 func TestWhatDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

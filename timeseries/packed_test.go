@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheBytesOfRedisson reads those that it wrote: 4.7.0, and a newer one.
+// TestTheBytesOfRedisson reads what Redisson 4.7.0 and a newer one wrote.
 func TestTheBytesOfRedisson(t *testing.T) {
 	t.Parallel()
 	id := "3031323334353637" + "3839616263646566"
