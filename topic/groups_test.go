@@ -94,12 +94,54 @@ func TestReliableTopicTellsOfItsMembers(t *testing.T) {
 	})
 }
 
-// TestReliableTopicTellsForHowManyMembersAnExchangeIs: subscribers of one client that come together join once.
+// TestReliableTopicTellsForHowManyMembersAnExchangeIs: subscribers of one client that come together join once, also where some leave in
+// between.
 func TestReliableTopicTellsForHowManyMembersAnExchangeIs(t *testing.T) {
 	t.Parallel()
-	f, other := new(feed), new(feed)
-	batch := []*memberCall{{Ask: membership{f: f, join: true}}, {Ask: membership{f: other, join: true}}, {Ask: membership{f: f}}, {Ask: membership{f: f, join: true}}}
-	require.Equal(t, 2, joins(batch, f))
-	require.Equal(t, 1, joins(batch[1:], f))
-	require.Equal(t, 1, joins(batch, other))
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		var told enginetest.Batches
+		r := reliableBy(t, raw, engineOn(t, raw, told.To), redistest.Name(t))
+		a, b := r.feed("a"), r.feed("b")
+		ears := []*ear{{f: a}, {f: b}, {f: a}, {f: a}}
+		batch := []*memberCall{
+			{Ask: membership{f: a, ear: ears[0], join: true}},
+			{Ask: membership{f: b, ear: ears[1], join: true}},
+			{Ask: membership{f: a, ear: ears[2], join: true}},
+			{Ask: membership{f: a}},
+			{Ask: membership{f: a, ear: ears[3], join: true}},
+		}
+		require.NoError(t, r.r.sendMembers(r.of.key, 0, batch))
+		for _, c := range batch {
+			require.NoError(t, c.Answer.err)
+		}
+		require.Equal(t, []int{2, 1, 1, 1}, told.Take("reliable topic"))
+		require.NoError(t, r.r.sendMembers(r.of.key, 0, []*memberCall{{Ask: membership{f: a}}, {Ask: membership{f: b}}}))
+	})
+}
+
+// TestReliableTopicTellsOfARefusedJoinOnce: joins that share an exchange share its error, and the next ones have an exchange of their own.
+func TestReliableTopicTellsOfARefusedJoinOnce(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		var told enginetest.Batches
+		r := reliableBy(t, raw, engineOn(t, raw, told.To), redistest.Name(t))
+		require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(r.of.key).Value("no topic").Build()).Error())
+		f := r.feed("a")
+		var batch []*memberCall
+		for range 100 {
+			batch = append(batch, &memberCall{Ask: membership{f: f, ear: &ear{f: f}, join: true}})
+		}
+		for range 2 {
+			require.NoError(t, r.r.sendMembers(r.of.key, 0, batch))
+			for _, c := range batch {
+				require.Error(t, c.Answer.err)
+			}
+			require.Equal(t, []int{100}, told.Take("reliable topic"))
+		}
+	})
+}
+
+// feed returns a group that has no users.
+func (r *reliableRig) feed(group string) *feed {
+	return &feed{h: r.r, of: r.of, group: group, flight: map[string]*entry{}}
 }

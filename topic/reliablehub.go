@@ -269,13 +269,25 @@ func (h *reliables) acknowledged(of *feed) error {
 }
 
 // sendMembers makes feeds of one topic join and leave their groups, one after the
-// other.
+// other. Joins that share an exchange share its error.
 func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
+	calls, refused := make([]int, len(batch)), map[*feed]error{}
+	if h.sent != nil {
+		joins(batch, calls)
+	}
 	for i, c := range batch {
 		n, err := int64(0), error(nil)
-		switch a := c.Ask; {
+		a := c.Ask
+		if !a.shares() {
+			delete(refused, a.f)
+		}
+		switch {
+		case refused[a.f] != nil:
+			err = refused[a.f]
 		case a.join:
-			n, err = a.f.join(a.ear, joins(batch[i:], a.f))
+			if n, err = a.f.join(a.ear, calls[i]); err != nil {
+				refused[a.f] = err
+			}
 		case a.drop:
 			if err = h.acknowledged(a.f); !send.Transient(err) {
 				n, err = a.f.destroy(joining)
@@ -288,14 +300,22 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 	return nil
 }
 
-// joins counts the calls of a feed that joins: the first one has the group made for all of them.
-func joins(batch []*memberCall, f *feed) (n int) {
-	for _, c := range batch {
-		if c.Ask.join && c.Ask.f == f {
-			n++
+// shares reports whether the exchange of a join before it is for this one, too.
+func (a *membership) shares() bool { return a.join && a.ear != nil }
+
+// joins counts for each call that joins how many calls its exchange is for: the ones of the same feed after it, up to one that has an exchange
+// of its own.
+func joins(batch []*memberCall, calls []int) {
+	after := map[*feed]int{}
+	for i := len(batch) - 1; i >= 0; i-- {
+		a := &batch[i].Ask
+		if a.join {
+			calls[i] = after[a.f] + 1
+		}
+		if after[a.f] = 0; a.shares() {
+			after[a.f] = calls[i]
 		}
 	}
-	return n
 }
 
 // numbered sends a script by which a feed joins or leaves its group, for so many calls.
