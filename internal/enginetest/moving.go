@@ -18,12 +18,13 @@ const turns = 20
 func WhileASlotMoves(t *testing.T, cluster *redistest.Cluster, keys []string, use func(ctx context.Context, g, i int) bool) (succeeded int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	var all sync.WaitGroup
+	defer all.Wait() // a use may fail the test, so none outlives it
+	defer stop()
 	var done atomic.Int64
 	for g := range 4 {
-		all.Go(func() { // ends with ctx
-			for i := 0; ctx.Err() == nil; i++ {
+		all.Go(func() { // ends with ctx, or when the test has failed
+			for i := 0; ctx.Err() == nil && !t.Failed(); i++ {
 				if use(context.WithoutCancel(ctx), g, i) {
 					done.Add(1)
 				}
@@ -33,7 +34,10 @@ func WhileASlotMoves(t *testing.T, cluster *redistest.Cluster, keys []string, us
 	more := func() {
 		t.Helper()
 		want := done.Load() + turns
-		redistest.Eventually(t, func() bool { return done.Load() >= want }, redistest.Soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return done.Load() >= want || t.Failed() }, redistest.Soon, time.Millisecond)
+		if t.Failed() {
+			t.FailNow()
+		}
 	}
 	more()
 	migration := cluster.StartMigration(t, keys[0])

@@ -19,9 +19,10 @@ const (
 
 // Cluster is a Redis Cluster of three masters with one replica each.
 type Cluster struct {
-	t     testing.TB
-	nodes []*Server // masters first, then their replicas in the same order
-	buses []int
+	t       testing.TB
+	nodes   []*Server // masters first, then their replicas in the same order
+	buses   []int
+	handing sync.Mutex // held while a slot gets a new master: two of them at once might take the same config epoch
 }
 
 // StartCluster starts a cluster and returns when every node finds it complete and every replica is in step. A node is

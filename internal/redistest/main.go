@@ -50,7 +50,7 @@ func Main(m *testing.M, children ...Children) {
 // than processors would starve each other.
 func runBeside() {
 	flag.Parse()
-	if !parallelSaid() && !soaking() {
+	if !parallelSaid() && !Soaking() {
 		_ = flag.Set(parallel, strconv.Itoa(max(pace.Tests(), runtime.GOMAXPROCS(0)))) // fails only for what is no number
 	}
 }

@@ -44,7 +44,7 @@ func runServer(p *Parent) {
 // TestParallelTestsWaitBesideEachOther is not parallel itself, so that nobody else takes their places.
 func TestParallelTestsWaitBesideEachOther(t *testing.T) {
 	beside := pace.Tests()
-	if parallelSaid() || soaking() {
+	if parallelSaid() || Soaking() {
 		beside = 1 // -parallel says otherwise, or a soak, in which they compute
 	}
 	var others sync.WaitGroup

@@ -76,6 +76,8 @@ func (m *Migration) Finish(t testing.TB) {
 	t.Helper()
 	await(t, fmt.Sprintf("slot %d to be empty", m.slot), func() error { return m.moveRest(t) })
 	id := m.c.id(m.to)
+	m.c.handing.Lock()
+	defer m.c.handing.Unlock()
 	for _, node := range []*Server{m.to, m.from} { // the new one first, so that somebody has the slot at any time
 		m.do(t, node, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "NODE", id)
 	}

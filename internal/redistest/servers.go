@@ -76,7 +76,7 @@ func Together(t *testing.T, tests map[string]func(t *testing.T)) {
 // OnServersTogether is [OnServers] for a test that waits for most of its time: see [Together].
 func OnServersTogether(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 	t.Helper()
-	if soaking() { // it computes
+	if Soaking() { // it computes
 		OnServers(t, test)
 		return
 	}
@@ -88,7 +88,7 @@ func OnServersTogether(t *testing.T, test func(t *testing.T, raw rueidis.Client)
 // OnStartedTogether is [OnStarted] for a test that waits for most of its time: see [Together].
 func OnStartedTogether(t *testing.T, test func(t *testing.T, server *Server)) {
 	t.Helper()
-	if soaking() {
+	if Soaking() {
 		OnStarted(t, test)
 		return
 	}

@@ -29,11 +29,12 @@ func scaled[N int | time.Duration](t testing.TB, everyday, soak N) N {
 	if everyday <= 0 || soak < everyday {
 		t.Fatalf("redistest: %v everyday and %v in a soak: a soak is at least an everyday run, which is something", everyday, soak)
 	}
-	if !soaking() {
+	if !Soaking() {
 		return everyday
 	}
 	t.Attr("soak", fmt.Sprintf("%v instead of %v", soak, everyday))
 	return soak
 }
 
-func soaking() bool { return os.Getenv(soakSwitch) == "1" }
+// Soaking reports whether this is a run of `make soak`.
+func Soaking() bool { return os.Getenv(soakSwitch) == "1" }

@@ -6,8 +6,8 @@
 -- ARGV[n…]   ids
 --
 -- Returns  array  of each: r and its result; b and its result, a handler of the dead gave it to a message whose end somebody
---                 awaits; w, it is not done yet; d and the last cause, it was buried; n, there is none of the
---                 two; l, the answer is long enough, ask again; a, c, e, x, and d without a cause: how a message has ended that
+--                 awaits; w, it is not done yet; d and the last cause, it was buried; n, there is neither a message nor a
+--                 result; l, the answer is long enough, ask again; a, c, e, x, and d without a cause: how a message has ended that
 --                 had no result, and whose end somebody awaits, see attest.lua
 -- Replay   reads: it changes nothing
 if later_queue() then
