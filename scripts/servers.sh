@@ -137,7 +137,9 @@ for want in "redis-server-7 7 REDIS_SERVER_7 Redis 7.0" "redis-server-8 8 REDIS_
 done
 
 module=${REJSON_MODULE:-$dir/lib/rejson.so}
-if [ -n "${REJSON_MODULE:-}" ] || (cd "$repo" && go run ./internal/rejson "$dir" >&2); then
+if [ -n "${REJSON_MODULE:-}" ] && [ ! -r "$module" ]; then
+	say "RedisJSON is missing: REJSON_MODULE names $module, and there is no such file"
+elif [ -n "${REJSON_MODULE:-}" ] || (cd "$repo" && go run ./internal/rejson "$dir" >&2); then
 	echo "REJSON_MODULE RedisJSON: $module"
 else
 	say "RedisJSON is missing: name the file of the module in REJSON_MODULE"

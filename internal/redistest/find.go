@@ -85,6 +85,9 @@ func Missing(versions ...string) error {
 // findJSON returns the path of the module RedisJSON, or "" if this machine has none.
 func findJSON() string {
 	if path := os.Getenv("REJSON_MODULE"); path != "" {
+		if abs, err := filepath.Abs(path); err == nil { // a server has another directory
+			return abs
+		}
 		return path
 	}
 	if root, err := moduleRoot(); err == nil {
@@ -98,7 +101,11 @@ func findJSON() string {
 // NeedJSON skips the test if this machine has no module RedisJSON, or fails it where servers are required.
 func NeedJSON(t testing.TB) (there bool) {
 	t.Helper()
-	if findJSON() != "" {
+	if path := findJSON(); path != "" {
+		if !exists(path) {
+			t.Fatal("redistest: REJSON_MODULE names no file: " + path)
+			return false
+		}
 		return true
 	}
 	const missing = "no module RedisJSON on this machine: `make servers` gets it, for Linux on x86_64"

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,16 @@ func TestMissingModule(t *testing.T) {
 			require.Equal(t, server, options{}.need(t, "7.0"))
 		})
 	}
+}
+
+func TestVariableThatNamesNoModule(t *testing.T) {
+	server := need(t, "7.0")
+	t.Setenv("REDIS_SERVER_7", server)
+	t.Setenv("REJSON_MODULE", "no/such/module.so")
+	spy := &verdictSpy{TB: t}
+	require.False(t, NeedJSON(spy))
+	require.Equal(t, "fail", spy.verdict)
+	require.True(t, filepath.IsAbs(findJSON()), "a server has another directory")
 }
 
 func TestVariableNamesTheServer(t *testing.T) {

