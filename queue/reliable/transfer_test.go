@@ -558,6 +558,39 @@ func TestManyCancellationsKeepTheServerShortly(t *testing.T) {
 	}
 }
 
+// TestCancellationsOfMessagesThatNobodyHas do not walk over what consumers have.
+func TestCancellationsOfMessagesThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		r.adds("held")
+		m := r.gets("held")
+		id := r.adds("dead", awaitedOption, WithAttempts(1))
+		require.NoError(t, r.gets("dead").Nack(t.Context(), errAgain))
+		ids := []int64{id, r.adds("delayed", WithDelay(time.Hour)), r.adds("prior", WithPriority(1))}
+		server.ResetStats()
+		cancels := func(want string) {
+			t.Helper()
+			batch := make([]*withdrawCall, len(ids))
+			for i, id := range ids {
+				batch[i] = &withdrawCall{Ask: asking{r.of, id}}
+			}
+			require.NoError(t, r.h.sendWithdrawals(r.of.key, 0, batch))
+			got := ""
+			for _, c := range batch {
+				got += string(c.Answer)
+			}
+			require.Equal(t, want, got)
+		}
+		cancels("311")
+		require.Zero(t, server.CommandCalls(t, "zscan"))
+		ids = []int64{r.adds("ready"), m.ID, 1}
+		cancels("120")
+		require.EqualValues(t, 1, server.CommandCalls(t, "zscan"))
+		require.ErrorIs(t, m.Ack(t.Context()), ErrCancelled)
+	})
+}
+
 // TestTransfersTellTheTruth while consumers are killed, connections are cut, and scripts are sent twice and late: what is said to be
 // acknowledged was handled, and what no consumer is said to have had was not.
 func TestTransfersTellTheTruth(t *testing.T) {
@@ -630,7 +663,7 @@ func TestTransfersTellTheTruth(t *testing.T) {
 func TestATransferBesideALongHistory(t *testing.T) {
 	t.Parallel()
 	on := redistest.OnServers
-	if redistest.Count(t, 1, 2) == 1 { // the embedded server takes ten seconds for so many
+	if !redistest.Soaking() { // the embedded server takes ten seconds for so many
 		on = func(t *testing.T, test func(t *testing.T, raw rueidis.Client)) { redistest.OnReal(t, test) }
 	}
 	on(t, func(t *testing.T, raw rueidis.Client) {
