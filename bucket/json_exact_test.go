@@ -230,6 +230,19 @@ func TestJSONRefusesIntegersThatTheModuleWouldRound(t *testing.T) {
 	}
 }
 
+// TestJSONNumberIsNoTypeOfItsOwn: codec.JSON writes it as a string. As a member it is a number.
+func TestJSONNumberIsNoTypeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	raw, d := onJSON(t)
+	store(t, raw, d.Name(), `{}`)
+	_, err := At[json.Number](d, "$.n").Set(t.Context(), "5")
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.Equal(t, `{}`, stored(t, raw, d.Name()))
+	type member struct{ N json.Number }
+	require.NoError(t, NewJSON[member](enginetest.On(t, raw), d.Name()).Set(t.Context(), member{"9007199254740993"}))
+	require.Equal(t, `{"N":9007199254740993}`, stored(t, raw, d.Name()))
+}
+
 // TestJSONUpdateRoundsNothing: what a value of type any would round is an error.
 func TestJSONUpdateRoundsNothing(t *testing.T) {
 	t.Parallel()

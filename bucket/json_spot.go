@@ -41,6 +41,9 @@ type spot[V any] struct {
 func newSpot[V any](b *base, path string) spot[V] {
 	c := codec.For[V](codec.JSON)
 	b.Bad = cmp.Or(b.Bad, codec.Check(c))
+	if b.Bad == nil && reflect.TypeFor[V]() == reflect.TypeFor[json.Number]() {
+		b.Bad = fmt.Errorf("%w: json.Number would be a string: take a type of numbers, or a struct with it", ErrInvalidArgument)
+	}
 	return spot[V]{b, path, c}
 }
 
