@@ -3,10 +3,12 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -30,6 +32,8 @@ var bloomRows = []row{
 	{"bloom, HasEach of 10,000 values, CPU of the server", "us/call", goal{atMost: 0.5}, long(mapCPU("bloom has many", "getbit many", 1))},
 	{"bloom, Add of 10,000 values, by SETBIT in a script", "us/call", goal{atMost: 1}, long(besideScript("bloom add many", "setbit many", 1, microseconds))},
 	{"bloom, Add of 10,000 values, CPU of the server", "us/call", goal{}, long(mapCPU("bloom add many", "setbit many", 1))},
+	{"bloom, HasEach of 10,000 values, the longest call of the server", "ms", goal{atMost: 2}, long(bloomStops("bloom has many", "getbit many"))},
+	{"bloom, Add of 10,000 values, the longest call of the server", "ms", goal{atMost: 2}, long(bloomStops("bloom add many", "setbit many"))},
 	{"bloom, Has, 1 goroutine, by GETBIT in a script", "calls/s", goal{atLeast: 1}, besideScript("bloom has", "getbit", 1, asIs)},
 	{"bloom, Has, 64 goroutines, by GETBIT in a script", "calls/s", goal{atLeast: 1.3}, besideScript("bloom has", "getbit", 64, asIs)},
 	{"bloom, Has, 256 goroutines, by GETBIT in a script", "calls/s", goal{atLeast: 2.2}, besideScript("bloom has", "getbit", 256, asIs)},
@@ -44,6 +48,31 @@ func long(prepare func(*testing.T, *redistest.Server) sides) func(*testing.T, *r
 		two := prepare(t, s)
 		two.long = true
 		return two
+	}
+}
+
+// bloomStops measures for how long one call keeps the server. The note has that of the script.
+func bloomStops(ours, base string) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		raw := s.Client(t)
+		side := func(name string) measure {
+			w := onOneKey(connect(t, name, s.Addr()), "hot", 1)
+			return func(d time.Duration) (float64, error) {
+				longest, err := longestCall(raw, func() error { _, err := w.runFor(d); return err })
+				return float64(longest.Microseconds()) / 1000, err
+			}
+		}
+		one, other := side(ours), side(base)
+		var theirs float64
+		return sides{
+			ours: func(d time.Duration) (x float64, err error) {
+				if theirs, err = other(d); err == nil {
+					x, err = one(d)
+				}
+				return x, err
+			},
+			note: func() string { return fmt.Sprintf("that of the script took %.3g ms", theirs) },
+		}
 	}
 }
 

@@ -76,13 +76,14 @@ func (c circle) within(tooFew float64, limit int64) (radius float64, ok bool) {
 	return min(radius, c.radius/1.2), want < c.around
 }
 
-// nearest yields the nearest members, as many as the limit allows. If the cover of the area has more than a page, it looks for a smaller
+// nearest yields the nearest members, as many as the limit allows. If the cover of the area has many more, it looks for a smaller
 // circle that has enough of them.
 func (s search) nearest(ctx context.Context, yield func(placed, error) bool) error {
-	radius, few := s.area.reach(), 0.0 // a circle of the radius few has too few members
-	var larger []circle                // with more members than a page, each smaller than the one before
+	radius, few := s.area.reach(), 0.0                      // a circle of the radius few has too few members
+	most := min(mostPage, 4*(min(s.by.limit, mostPage)+16)) // a circle with more is not read: a smaller one is likely to have enough
+	var larger []circle                                     // with more than most, each smaller than the one before
 	for circles := 1; ; circles++ {
-		some, around, err := s.page(ctx, wholly, mostPage, radius, scored{})
+		some, around, err := s.page(ctx, wholly, most, radius, scored{})
 		if err != nil {
 			return err
 		}
