@@ -31,6 +31,12 @@ import (
 // patience is for all requests together.
 const patience = 10 * time.Minute
 
+// mostTries bounds the tries of a network that fails, and pause comes between two of them.
+const (
+	mostTries = 3
+	pause     = 2 * time.Second
+)
+
 // mostBytes bounds an answer.
 const mostBytes = 200 << 20
 
@@ -85,6 +91,10 @@ func (p *pinned) into(ctx context.Context, to string, index func() string) error
 		return fmt.Errorf("%s is for linux/amd64, and this is %s/%s: put a module for it at %s", p.wheel, runtime.GOOS, runtime.GOARCH, to)
 	}
 	module, err := p.fetch(ctx, index())
+	for tries := 1; err != nil && tries < mostTries && ctx.Err() == nil; tries++ { // a network may fail for a moment
+		time.Sleep(pause)
+		module, err = p.fetch(ctx, index())
+	}
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,12 +101,16 @@ func TestAModuleThatIsThereIsKept(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return
 	}
+	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if filepath.Ext(r.URL.Path) != ".whl" {
+		switch {
+		case asked.Add(1) == 1:
+			w.WriteHeader(http.StatusServiceUnavailable) // for a moment
+		case filepath.Ext(r.URL.Path) != ".whl":
 			_, _ = w.Write([]byte(`"/some-1.whl"`))
-			return
+		default:
+			_, _ = w.Write(wheel)
 		}
-		_, _ = w.Write(wheel)
 	}))
 	defer server.Close()
 	require.NoError(t, os.Remove(to))
