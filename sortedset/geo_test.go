@@ -388,7 +388,7 @@ func TestASearchIsShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	e, bounded := enginetest.BoundedOn(t, server)
-	n := redistest.Count(t, 120_000, 300_000)
+	n := redistest.Count(t, 40_000, 300_000)
 	center := Position{13.4, 52.5}
 	corner := Position{13.4 + 0.123, 52.5 + 0.075} // 12 km away: in the cells of the area, and outside of it
 	large := func(i int) string {

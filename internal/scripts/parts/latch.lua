@@ -14,15 +14,14 @@ end
 -- denied takes a latch for ms, unless another process has it: then it returns in how long that ends, else false. A key of another type
 -- is refused, and nothing has changed. A latch that was left without an end gets one.
 local function denied(latch, who, ms)
-	local holder = redis.call('get', latch)
-	if holder and holder ~= who then
-		redis.call('pexpire', latch, ms, 'NX')
-		return redis.call('pttl', latch)
-	end
-	-- A server that is full lets a script go on that has begun with a write which takes no memory, also of a key that is not there.
-	redis.call('pexpire', latch, ms)
-	if not holder then
-		redis.call('set', latch, who, 'PX', ms)
+	redis.call('get', latch)
+	-- A server that is full lets a script go on that has begun with a write which takes no memory.
+	redis.call('pexpire', latch, ms, 'NX')
+	if not redis.call('set', latch, who, 'NX', 'PX', ms) then
+		if redis.call('get', latch) ~= who then
+			return redis.call('pttl', latch)
+		end
+		redis.call('pexpire', latch, ms)
 	end
 	return false
 end
