@@ -38,7 +38,7 @@ func init() {
 	impls["eight multis of sets"] = in(8)
 }
 
-// gatheredNames are the names of a thousand buckets.
+// gatheredNames returns the names of a thousand buckets.
 func gatheredNames(name string) (names []string) {
 	for i := range 1000 {
 		names = append(names, name+":"+strconv.Itoa(i))
@@ -46,7 +46,7 @@ func gatheredNames(name string) (names []string) {
 	return names
 }
 
-// gathered is a batch with that many functions.
+// gathered calls that many functions by one batch.
 type gathered struct {
 	c         *rueidisson.Client
 	functions int
@@ -75,7 +75,7 @@ func (i gathered) locker(name string) locker {
 
 func (i gathered) close() { _ = i.c.Close(context.Background()) }
 
-// pipelined is pipelines of so many parts, one after the other.
+// pipelined sends pipelines of so many parts, one after the other.
 type pipelined struct {
 	c     rueidis.Client
 	parts int

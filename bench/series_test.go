@@ -69,7 +69,7 @@ func addToSeries(ctx context.Context, c rueidis.Client, name string, i int) erro
 	return seriesFloor.Exec(ctx, c, []string{name, name + ":ends"}, []string{at, member(i) + at, end}).Error()
 }
 
-// seriesFilled is how many entries a series has at first.
+// seriesFilled counts the entries that a series has at first.
 const seriesFilled = 1000
 
 type seriesImpl struct {

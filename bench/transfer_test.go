@@ -33,7 +33,7 @@ func init() {
 	}
 }
 
-// transferring is the calls of one client, and a Serve of another one.
+// transferring has the calls of one client, and a Serve of another one.
 type transferring struct {
 	c, worker *rueidisson.Client
 	all       sync.WaitGroup
@@ -65,7 +65,7 @@ func (i *transferring) close() {
 	_ = i.worker.Close(context.Background())
 }
 
-// twoLists is a list of messages and a list of answers for each caller, with as many workers.
+// twoLists has a list of messages, and for each caller a list of answers and a worker.
 type twoLists struct {
 	c    rueidis.Client
 	all  sync.WaitGroup

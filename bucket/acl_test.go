@@ -36,7 +36,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		_, err := one.do(t.Context(), k)
 		require.NoError(t, err, what)
 	}
-	for range 100 { // some of which look for a claim
+	for range 100 { // some of them look for a claim
 		_, _, err := k.b.Update(t.Context(), longer)
 		require.NoError(t, err)
 	}

@@ -38,7 +38,7 @@ func TestJSONLegacyPathsAreRefused(t *testing.T) {
 	}
 }
 
-// TestJSONInsertIsWholeOrNot: several arrays of which one is too short stay as they are.
+// TestJSONInsertIsWholeOrNot: if one of several arrays is too short, all of them stay as they are.
 func TestJSONInsertIsWholeOrNot(t *testing.T) {
 	t.Parallel()
 	redistest.OnReal(t, func(t *testing.T, raw rueidis.Client) {

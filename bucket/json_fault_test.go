@@ -24,7 +24,7 @@ func TestJSONReadsAgain(t *testing.T)   { faultyDocument().ReadsAgain(t) }
 func TestJSONRefuses(t *testing.T)      { faultyDocument().Refuses(t) }
 func TestJSONClosed(t *testing.T)       { faultyDocument().Closed(t) }
 
-// faultyDocument is a document whose operations are tried under faults.
+// faultyDocument describes documents to the tables of faults.
 func faultyDocument() enginetest.Object {
 	o := enginetest.Object{
 		Old: oldDocument, State: documentState, Before: oldOrder, Needs: []string{"set", "swap"}, Read: "update",
@@ -217,7 +217,7 @@ func TestJSONUnderTheACLOfTheDocs(t *testing.T) {
 		_, err := one.do(t.Context(), d)
 		require.NoError(t, err, what)
 	}
-	for range 100 { // some of which look for a claim
+	for range 100 { // some of them look for a claim
 		_, _, err := d.doc.Update(t.Context(), longerOrder)
 		require.NoError(t, err)
 	}

@@ -56,7 +56,7 @@ func two[A any](a A, there bool, err error) (any, error) {
 	return a, err
 }
 
-// documentEffect is what an operation that writes does to a document which is oldText for an hour.
+// documentEffect says what an operation does to a document that is oldText, and that expires in an hour.
 type documentEffect struct {
 	do     func(ctx context.Context, d documents) (any, error)
 	sends  redistest.Match

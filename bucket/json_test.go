@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,7 +51,7 @@ func TestJSONPathOfNoPlace(t *testing.T) {
 	store(t, raw, d.Name(), text)
 	ctx := t.Context()
 	for _, path := range []string{"$.x.y", "$..nope", "$.l[7]", "$.a.b.c", `$.l[?(@.x=="a")]`} {
-		p, n, l, s := At[any](d, path), NumberAt[int](d, path), ArrayAt[int](d, path), TextAt(d, path)
+		p := At[any](d, path)
 		no := func(what string) func(did bool, err error) {
 			return func(did bool, err error) {
 				require.NoError(t, err, "%s %s", what, path)
@@ -63,21 +64,15 @@ func TestJSONPathOfNoPlace(t *testing.T) {
 		no("merge")(p.Merge(ctx, map[string]int{"x": 1}))
 		no("cas")(p.CompareAndSwap(ctx, 1, 2))
 		no("cad")(p.CompareAndDelete(ctx, 1))
-		for what, do := range map[string]func() (any, error){
-			"get":    func() (any, error) { return two(p.Get(ctx)) },
-			"type":   func() (any, error) { return two(p.Type(ctx)) },
-			"len":    func() (any, error) { return two(p.Len(ctx)) },
-			"keys":   func() (any, error) { return two(p.Keys(ctx)) },
-			"swap":   func() (any, error) { return two(p.Swap(ctx, 1)) },
-			"toggle": func() (any, error) { return two(p.Toggle(ctx)) },
-			"add":    func() (any, error) { return two(n.Add(ctx, 1)) },
-			"text":   func() (any, error) { return two(s.Append(ctx, "x")) },
-			"append": func() (any, error) { return two(l.Append(ctx, 1)) },
-			"insert": func() (any, error) { return two(l.Insert(ctx, 0, 1)) },
-			"pop":    func() (any, error) { return two(l.Pop(ctx, 0)) },
-			"trim":   func() (any, error) { return two(l.Trim(ctx, 0, 0)) },
-			"index":  func() (any, error) { return two(l.Index(ctx, 1)) },
-		} {
+		calls := callsOf(ctx, d, path)
+		maps.Copy(calls, map[string]func() (any, error){
+			"get":  func() (any, error) { return two(p.Get(ctx)) },
+			"type": func() (any, error) { return two(p.Type(ctx)) },
+			"len":  func() (any, error) { return two(p.Len(ctx)) },
+			"keys": func() (any, error) { return two(p.Keys(ctx)) },
+			"swap": func() (any, error) { return two(p.Swap(ctx, 1)) },
+		})
+		for what, do := range calls {
 			got, err := do()
 			require.NoError(t, err, "%s %s", what, path)
 			require.Nil(t, got, "%s %s", what, path)
@@ -103,6 +98,21 @@ func TestJSONPathOfNoPlace(t *testing.T) {
 	}
 }
 
+// callsOf returns what parts of one type alone have.
+func callsOf(ctx context.Context, d *JSON[any], path string) map[string]func() (any, error) {
+	n, l, s := NumberAt[int](d, path), ArrayAt[int](d, path), TextAt(d, path)
+	return map[string]func() (any, error){
+		"toggle": func() (any, error) { return two(n.Toggle(ctx)) },
+		"add":    func() (any, error) { return two(n.Add(ctx, 1)) },
+		"text":   func() (any, error) { return two(s.Append(ctx, "x")) },
+		"append": func() (any, error) { return two(l.Append(ctx, 1)) },
+		"insert": func() (any, error) { return two(l.Insert(ctx, 0, 1)) },
+		"pop":    func() (any, error) { return two(l.Pop(ctx, 0)) },
+		"trim":   func() (any, error) { return two(l.Trim(ctx, 0, 0)) },
+		"index":  func() (any, error) { return two(l.Index(ctx, 1)) },
+	}
+}
+
 // TestJSONPathOfAnotherType does nothing, and says so.
 func TestJSONPathOfAnotherType(t *testing.T) {
 	t.Parallel()
@@ -111,17 +121,7 @@ func TestJSONPathOfAnotherType(t *testing.T) {
 	store(t, raw, d.Name(), text)
 	ctx := t.Context()
 	for _, path := range []string{"$.o", "$.z"} {
-		n, l, s := NumberAt[int](d, path), ArrayAt[int](d, path), TextAt(d, path)
-		for what, do := range map[string]func() (any, error){
-			"toggle": func() (any, error) { return two(n.Toggle(ctx)) },
-			"add":    func() (any, error) { return two(n.Add(ctx, 1)) },
-			"text":   func() (any, error) { return two(s.Append(ctx, "x")) },
-			"append": func() (any, error) { return two(l.Append(ctx, 1)) },
-			"insert": func() (any, error) { return two(l.Insert(ctx, 0, 1)) },
-			"pop":    func() (any, error) { return two(l.Pop(ctx, 0)) },
-			"trim":   func() (any, error) { return two(l.Trim(ctx, 0, 0)) },
-			"index":  func() (any, error) { return two(l.Index(ctx, 1)) },
-		} {
+		for what, do := range callsOf(ctx, d, path) {
 			got, err := do()
 			require.NoError(t, err, "%s %s", what, path)
 			require.Nil(t, got, "%s %s", what, path)

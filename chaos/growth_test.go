@@ -17,7 +17,7 @@ import (
 // growing is how long a run takes at least that is judged by what it has more and more of.
 const growing = 20 * time.Minute
 
-// amount is what a run must not have more and more of.
+// amount names a number that must not grow in a long run.
 type amount struct {
 	what  string
 	least float64 // a smaller difference is none
@@ -115,7 +115,7 @@ func (a *arena) growth() []string {
 	return risen(a.samples)
 }
 
-// risen returns the amounts of which the last quarter of the samples has more than the second, by their medians.
+// risen returns the amounts that have grown: the median of the last quarter of the samples is above that of the second.
 func risen(all []stock) (found []string) {
 	quarter := len(all) / 4
 	for i, of := range amounts {

@@ -1,4 +1,4 @@
--- json_change.lua: write or delete a document, or a place in it, if it is what the caller has read.
+-- json_change.lua: write or delete a document, or a place in it, unless that has changed since the caller has read it.
 --
 -- Include: json_store.lua
 -- KEYS[1]  document

@@ -72,7 +72,7 @@ func (s *Scanner) Strings(ctx context.Context, pattern string, do func(now int64
 // again is how long a read waits after a passing refusal.
 const again = 100 * time.Millisecond
 
-// Patiently is the function of that name for the scanner's client.
+// Patiently calls the function of that name for the scanner's client.
 func (s *Scanner) Patiently(ctx context.Context, read func() error) error {
 	return Patiently(ctx, s.client, read)
 }

@@ -2,7 +2,7 @@
 --
 -- Include: whole.lua
 -- KEYS[i…]  each key of the object and that of the copy behind it
--- ARGV[1]   which of KEYS has to be there, and the new name of which has to be free; 0: any key of the object, and all new names
+-- ARGV[1]   the number of the key that has to be there. Its new name has to be free. 0: any key is enough, and all new names have to be free
 --
 -- Returns  integer  1 it was done, 0 there is no such object, or something has the new name, and nothing was changed
 -- Replay   unsafe: a second run finds the copy
